@@ -94,8 +94,10 @@ void remember_tasks(const PolicyInput& input, const std::vector<Sample>& windows
     busy += length * sample.tasks.busy_share;
   }
   if (ended <= 0) return;
-  keep_point({input.current, static_cast<int>(std::lround(100 * busy / seconds)), seconds / ended,
-              windows.back().end, 0, 0, 0, windows.back().epoch},
+  // Ranks compute while they are in tasks, and send while they wait for the next one.
+  const double each = seconds / ended, computed = busy / ended;
+  keep_point({input.current, static_cast<int>(std::lround(100 * busy / seconds)), each, windows.back().end,
+              computed, computed, 0, windows.back().epoch},
              state);
 }
 

@@ -8,6 +8,7 @@
 
 #include "operator/api/requests.hpp"
 #include "operator/decide/pass.hpp"
+#include "operator/decide/policies/task_model.hpp"
 #include "runtime/base/text.hpp"
 
 namespace emj {
@@ -27,9 +28,14 @@ double seconds_between(Time from, Time to) { return std::chrono::duration<double
 
 std::optional<ForecastStatus> forecast_by_tasks(const Pass& pass) {
   const auto& tasks = pass.status.tasks;
-  if (!tasks || !tasks->predicted_finish || pass.seen.samples.back().tasks.total == 0) return std::nullopt;
-  const double left = std::max(0.0, seconds_between(pass.now, *tasks->predicted_finish));
-  return ForecastStatus{left, 0, ForecastSource::Tasks, pass.now};
+  const Sample& newest = pass.seen.samples.back();
+  if (!tasks || !tasks->predicted_finish || newest.tasks.total == 0) return std::nullopt;
+  // What is in the status may be of the phase before.
+  const auto model = task_model(policy_input(pass), pass.status.policy_state);
+  if (!model) return std::nullopt;
+  const double left = model->seconds_left(pass.status.active_workers.size());
+  return ForecastStatus{std::max(0.0, left - seconds_between(newest.end, pass.now)), 0, ForecastSource::Tasks,
+                        pass.now};
 }
 
 // By progress over the windows of the present size (rule Q12).
@@ -55,13 +61,15 @@ bool is_news(const ForecastStatus& before, const ForecastStatus& now) {
   return moved >= std::max(kLater, (*now.finish - now.time) / kLaterShare) || now.time - before.time >= kOld;
 }
 
-// That of another size is, once as many windows of this one are there as the policy would judge it by.
+// That of another size is, once as many windows of this one are there as the policy would judge it by; that of
+// a phase of tasks that must be over is, for the next phase may have begun.
 bool is_due(const Pass& pass, const ForecastStatus& before) {
   const auto& samples = pass.seen.samples;
   const auto of_another_size = [&](const Sample& sample) { return sample.workers != samples.back().workers; };
   const auto at_this =
       std::ranges::find_if(samples.rbegin(), samples.rend(), of_another_size) - samples.rbegin();
   if (before.workers != samples.back().workers && at_this > pass.spec.autoscaling.windows) return true;
+  if (before.source == ForecastSource::Tasks && before.finish && *before.finish <= pass.now) return true;
   return pass.now - before.time >= kForecastInterval;
 }
 

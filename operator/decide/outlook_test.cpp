@@ -68,6 +68,29 @@ TEST(Forecast, IsWrittenWhenItHasMovedByAUsefulAmount) {
   EXPECT_GT(*world.status().forecast->finish, *before->finish + Seconds(60)) << "it has become slower";
 }
 
+// So many tasks of a second each have ended by the next window, of so many in this phase.
+void report_tasks(World& world, int phase, int total, int done, int ended) {
+  Sample sample = testing_policy::sample_at(world.now, Seconds(10), world.size(), .1);
+  sample.epoch = world.lead.epoch;
+  sample.iterations = 0;
+  const int running = std::min(world.size(), total - done);
+  sample.tasks = {phase, total, done, total - done - running, ended, double(ended), double(ended), 1, .98};
+  world.samples.push_back(sample);
+  world.now += Seconds(10);
+  world.reconcile();
+}
+
+TEST(Forecast, OfAPhaseOfTasksThatIsOverIsFollowedByThatOfTheNext) {
+  World world = running("");
+  report_tasks(world, 1, 54, 20, 20);
+  ASSERT_TRUE(world.status().forecast);
+  EXPECT_EQ(world.status().forecast->source, ForecastSource::Tasks);
+  EXPECT_NEAR(world.status().forecast->seconds_left, 17, 3);
+  report_tasks(world, 1, 54, 40, 20);
+  report_tasks(world, 2, 1000, 20, 20);
+  EXPECT_NEAR(world.status().forecast->seconds_left, 490, 20) << "half a minute has not passed";
+}
+
 // The next one of the size that it had would be half a minute later.
 TEST(Forecast, OfAnotherSizeIsMadeAnewOnceThatIsMeasured) {
   World world = running("");

@@ -86,6 +86,7 @@ void renounce_allocation(Pass& pass);  // queueing.cpp: also of what was granted
 void adopt_program_range(Pass& pass);  // sizing.cpp: what the program says that it can use
 int within_program(const PolicyState& state, int workers);  // sizing.cpp: as many of them as it can use
 int target_size(Pass& pass);                   // sizing.cpp: what the spec asks for, made feasible
+PolicyInput policy_input(const Pass& pass);    // sizing.cpp: what its policy may know
 void run_autoscaling(Pass& pass, int target);  // sizing.cpp
 void update_performance(Pass& pass);
 void update_forecast(Pass& pass);                       // outlook.cpp: when it will be over

@@ -98,29 +98,6 @@ bool paused(Pass& pass) {
   return true;
 }
 
-PolicyInput policy_input(const Pass& pass) {
-  PolicyInput input;
-  input.windows = pass.seen.samples;
-  input.current = pass.status.active_workers.size();
-  input.slots = pass.spec.slots_per_worker;
-  const PolicyState& state = pass.status.policy_state;
-  input.min = within_program(state, pass.spec.worker.min_replicas);
-  input.max = within_program(state, pass.spec.worker.max_replicas);
-  input.step = pass.spec.resize.step;
-  input.allowed = pass.spec.resize.allowed_replicas;
-  input.history = pass.status.policy_state.changes;
-  input.now = pass.now;
-  const auto& budget = pass.spec.scheduling.budget;
-  input.goals.deadline = deadline_of(pass.seen.job);
-  if (budget && pass.status.cost) {
-    const CostStatus& cost = *pass.status.cost;
-    input.goals.budget = amount(*budget);
-    input.goals.spent = spent_until(cost, pass.now);
-    input.goals.per_worker_hour = cost.workers > 0 ? cost.per_hour / cost.workers : price_per_hour(pass);
-  }
-  return input;
-}
-
 // What the last change has really brought, once the policy has measured the new size.
 void record_achieved(Pass& pass) {
   auto& decisions = pass.status.decisions;
@@ -203,6 +180,29 @@ int size_in_queue(const Pass& pass) {
 }
 
 }  // namespace
+
+PolicyInput policy_input(const Pass& pass) {
+  PolicyInput input;
+  input.windows = pass.seen.samples;
+  input.current = pass.status.active_workers.size();
+  input.slots = pass.spec.slots_per_worker;
+  const PolicyState& state = pass.status.policy_state;
+  input.min = within_program(state, pass.spec.worker.min_replicas);
+  input.max = within_program(state, pass.spec.worker.max_replicas);
+  input.step = pass.spec.resize.step;
+  input.allowed = pass.spec.resize.allowed_replicas;
+  input.history = pass.status.policy_state.changes;
+  input.now = pass.now;
+  const auto& budget = pass.spec.scheduling.budget;
+  input.goals.deadline = deadline_of(pass.seen.job);
+  if (budget && pass.status.cost) {
+    const CostStatus& cost = *pass.status.cost;
+    input.goals.budget = amount(*budget);
+    input.goals.spent = spent_until(cost, pass.now);
+    input.goals.per_worker_hour = cost.workers > 0 ? cost.per_hour / cost.workers : price_per_hour(pass);
+  }
+  return input;
+}
 
 int within_program(const PolicyState& state, int workers) {
   if (state.program_max <= 0) return workers;

@@ -8,6 +8,8 @@
 
 #include <cstdlib>
 
+#include "operator/decide/testing/synthetic_phase.hpp"
+
 namespace emj::queue {
 namespace {
 
@@ -209,6 +211,23 @@ TEST(JobDemand, WhatWasMeasuredIsBelievedBeforeWhatWasSaidBeforeAGuess) {
   measure(of, 2, 2.2);
   EXPECT_NEAR(speed(of, 2, 4), 2.2, 1e-9);
   EXPECT_EQ(trusted_size(of), 16);
+}
+
+// Or a job of tasks would stay at what it was started with, whatever is idle.
+TEST(JobDemand, AsManyMoreWorkersDoAsManyMoreTasks) {
+  AutoscalingSpec spec;
+  spec.mode = AutoscalingMode::Auto;
+  spec.policy.name = PolicyName::Tasks;
+  spec.window = Seconds(2);
+  testing_policy::SyntheticPhase phase({.tasks = 5000, .mean = 1}, 2, spec);
+  phase.input.max = 2;
+  phase.run(20);
+  ElasticMPIJob of = running(job("", "", 1, 16), 2);
+  of.status.policy_state = phase.state;
+  const auto curve = curve_of(of, Objective::Fair);
+  EXPECT_NEAR(curve->speed_of(4), 2, .1) << phase.last.line;
+  EXPECT_NEAR(curve->speed_of(1), .5, .05);
+  EXPECT_GE(trusted_size(of), 4);
 }
 
 TEST(JobDemand, BeyondTwiceWhatWasMeasuredTheGuessGoesOn) {
