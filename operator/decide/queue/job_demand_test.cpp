@@ -252,6 +252,18 @@ TEST(JobDemand, AForecastThatIsOverrunDoubles) {
 }
 
 // It is renewed twice a minute at most, and sizes change meanwhile.
+// Or it would never pay to give workers to a program of many short phases, and all would be expected to end soon.
+TEST(JobDemand, OfALaterPhaseOfTasksTheProgramHasAsMuchAgainLeft) {
+  ElasticMPIJob of = running(job(), 4);  // for 100 s
+  of.status.forecast = ForecastStatus{12, 0, ForecastSource::Tasks, kNow};
+  of.status.tasks = TaskStatus{1, 100, 50, 46, 1, {}, kNow};
+  EXPECT_NEAR(*seconds_left(demand(of, 4), 4), 12, 1e-6) << "there may be one phase only";
+  of.status.tasks->phase = 2;
+  EXPECT_NEAR(*seconds_left(demand(of, 4), 4), 100, 1e-6);
+  of.status.forecast->seconds_left = 250;
+  EXPECT_NEAR(*seconds_left(demand(of, 4), 4), 250, 1e-6) << "it says more by itself";
+}
+
 TEST(JobDemand, AForecastOfAnotherSizeCountsWhatWasDoneAtEach) {
   ElasticMPIJob of = running(job(), 8);
   measure(of, 4, 1.0);

@@ -49,6 +49,12 @@ bool goes_on_from_a_checkpoint(const JobStatus& status) {
   return status.checkpoint && status.checkpoint->restored_iteration > 0;
 }
 
+// A phase of tasks is the whole of a program that has one. One that has had others before will have others: as
+// much again as it has done.
+bool is_of_a_later_phase(const JobStatus& status) {
+  return status.forecast->source == ForecastSource::Tasks && status.tasks && status.tasks->phase > 1;
+}
+
 // Between its sizes along a line.
 double speed_at(const Curve& curve, double workers) {
   const int low = curve.at_most(static_cast<int>(workers)), high = std::min(low + 1, curve.count() - 1);
@@ -95,6 +101,7 @@ std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, st
     const double told = curve.speed_of(std::max(1, told_for)) * speed;
     const double done = work_since(job, forecast->time, told_for, curve, now) * speed;
     double work = forecast->seconds_left * told;
+    if (is_of_a_later_phase(status)) work = std::max(work, work_done(job, curve, forecast->time) * speed);
     for (double more = std::max(told, work); work <= done; more *= 2) work += more;
     return work - done;
   }
