@@ -61,8 +61,8 @@ bool is_news(const ForecastStatus& before, const ForecastStatus& now) {
   return moved >= std::max(kLater, (*now.finish - now.time) / kLaterShare) || now.time - before.time >= kOld;
 }
 
-// That of another size is, once as many windows of this one are there as the policy would judge it by; that of
-// a phase of tasks that must be over is, for the next phase may have begun.
+// That of another size is, once as many windows of this one are there as the policy would judge it by; that
+// of a phase of tasks that must be over is, for the next phase may have begun.
 bool is_due(const Pass& pass, const ForecastStatus& before) {
   const auto& samples = pass.seen.samples;
   const auto of_another_size = [&](const Sample& sample) { return sample.workers != samples.back().workers; };

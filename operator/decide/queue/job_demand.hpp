@@ -86,8 +86,9 @@ int trusted_size(const ElasticMPIJob& job);
 double work_done(const ElasticMPIJob& job, const Curve& curve, Time end);
 
 // Seconds at speed 1 of `curve` and of the cores, from status.forecast, at whose size it ran until it last
-// changed (of a phase of tasks after the first one: at least work_done()), or as it is `said` to take at the reference size on such cores, less work_done(); one that is
-// overrun doubles (rule Q12). `speed`: of the cores that it has.
+// changed (of a phase of tasks after the first one: at least work_done()), or as it is `said` to take at the
+// reference size on such cores, less work_done(); one that is overrun doubles (rule Q12). `speed`: of the
+// cores that it has.
 std::optional<double> work_left(const ElasticMPIJob& job, const Curve& curve, std::optional<double> said,
                                 double speed, Time now);
 // By spec.scheduling.expectedSeconds.

@@ -252,7 +252,8 @@ TEST(JobDemand, AForecastThatIsOverrunDoubles) {
 }
 
 // It is renewed twice a minute at most, and sizes change meanwhile.
-// Or it would never pay to give workers to a program of many short phases, and all would be expected to end soon.
+// Or it would never pay to give workers to a program of many short phases, and all would be expected to end
+// soon.
 TEST(JobDemand, OfALaterPhaseOfTasksTheProgramHasAsMuchAgainLeft) {
   ElasticMPIJob of = running(job(), 4);  // for 100 s
   of.status.forecast = ForecastStatus{12, 0, ForecastSource::Tasks, kNow};

@@ -49,8 +49,8 @@ bool goes_on_from_a_checkpoint(const JobStatus& status) {
   return status.checkpoint && status.checkpoint->restored_iteration > 0;
 }
 
-// A phase of tasks is the whole of a program that has one. One that has had others before will have others: as
-// much again as it has done.
+// A phase of tasks is the whole of a program that has one. One that has had others before will have others:
+// as much again as it has done.
 bool is_of_a_later_phase(const JobStatus& status) {
   return status.forecast->source == ForecastSource::Tasks && status.tasks && status.tasks->phase > 1;
 }
