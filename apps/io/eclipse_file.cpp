@@ -7,7 +7,6 @@
 namespace io {
 namespace {
 
-constexpr std::size_t kWord = 8;                                  // characters of a name
 constexpr std::size_t kNumbersAtOnce = 1000, kWordsAtOnce = 105;  // of a record
 
 }  // namespace
@@ -17,8 +16,8 @@ void EclipseFile::number(std::uint32_t value) {
 }
 
 void EclipseFile::word(std::string_view text) {
-  bytes_ += text.substr(0, kWord);
-  bytes_.append(kWord - std::min(kWord, text.size()), ' ');
+  bytes_ += text.substr(0, kEclipseWord);
+  bytes_.append(kEclipseWord - std::min(kEclipseWord, text.size()), ' ');
 }
 
 void EclipseFile::head(std::string_view name, std::size_t count, std::string_view type) {
@@ -54,7 +53,7 @@ void EclipseFile::add(std::string_view name, std::span<const float> values) {
 
 void EclipseFile::add(std::string_view name, std::span<const std::string> values) {
   head(name, values.size(), "CHAR");
-  blocks(values, kWordsAtOnce, kWord, [&](const std::string& value) { word(value); });
+  blocks(values, kWordsAtOnce, kEclipseWord, [&](const std::string& value) { word(value); });
 }
 
 }  // namespace io

@@ -2,6 +2,7 @@
 // Files as the reservoir simulator Eclipse has them, unformatted: arrays one after the other, each a head
 // (name, number, type) and its elements in blocks, big endian, in records as Fortran writes them. Pure.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -9,6 +10,8 @@
 #include <vector>
 
 namespace io {
+
+inline constexpr std::size_t kEclipseWord = 8;  // characters of a name
 
 class EclipseFile {
  public:

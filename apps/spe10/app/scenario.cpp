@@ -107,7 +107,7 @@ Scenario make_scenario(const Options& o) {
 }
 
 std::string name_case(const Options& o, const Scenario& scenario) {
-  return scenario.description +
+  return scenario.description + (o.grid.empty() ? "" : "; field " + io::hex(hash_of(*scenario.field))) +
          (o.deck.empty() ? "; no deck file" : "; deck " + io::hex(scenario.deck_hash)) +
          empi::format("; %d layers in %d, seed %llu, levels %d to %d", o.layers, o.split,
                       static_cast<unsigned long long>(o.seed), o.coarsest, o.finest) +

@@ -26,6 +26,28 @@ TEST(CaseOfACheckpoint, HasTheDecksContents) {
   EXPECT_EQ(before, name());
 }
 
+TEST(CaseOfACheckpoint, HasTheContentsOfAFieldOfOnesOwn) {
+  const io::test::ScratchFolder folder;
+  const auto field = [](const std::string& permeability, const std::string& porosity) {
+    return "DIMENS\n 2 2 1 /\nDX\n 4*20 /\nDY\n 4*10 /\nDZ\n 4*2 /\nTOPS\n 4*9000 /\nPERMX\n " +
+           permeability + " /\nCOPY\n PERMX PERMY /\n PERMX PERMZ /\n/\nPORO\n " + porosity + " /\n";
+  };
+  Options o;
+  o.data = "", o.grid = folder.write("field.grdecl", field("4*100", "4*0.2"));
+  o.deck =
+      folder.write("deck.yaml",
+                   "wells: [{name: A, type: injector, block: [1, 1], rate_stb_per_day: 10, bhp_psi: 9000},"
+                   " {name: B, type: producer, block: [2, 2], bhp_psi: 4000}]\n");
+  const auto name = [&] { return name_case(o, make_scenario(o)); };
+  const std::string before = name();
+  EXPECT_EQ(before, name());
+  folder.write("field.grdecl", field("3*100 101", "4*0.2"));
+  const std::string permeable = name();
+  EXPECT_NE(permeable, before) << "the same file, edited";
+  folder.write("field.grdecl", field("3*100 101", "3*0.2 0.21"));
+  EXPECT_NE(name(), permeable);
+}
+
 TEST(Checks, TheDeckIsReadOnce) {
   const io::test::Pipe deck("fluid: {mu_o_cp: 5}\n");
   Options o;

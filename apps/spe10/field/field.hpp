@@ -51,6 +51,9 @@ Field read_grid(const std::string& path);
 inline constexpr float kNoPores = 1e-4F, kLeastPorosity = 0.01F;
 void bound_porosity(Field& field);
 
+// Of all that flow depends on: the same on every machine.
+std::uint64_t hash_of(const Field& field);
+
 // Log-normal permeability, correlated over a few blocks (shorter in the vertical), about as heterogeneous as
 // the upper layers of SPE10: the same for the same seed on every machine.
 Field synthetic_field(int nx, int ny, int nz, std::uint64_t seed);

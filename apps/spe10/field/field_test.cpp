@@ -149,6 +149,9 @@ TEST_F(Folder, BadDecksAreRefusedWithTheirLine) {
   expect_in(
       message(well + "    block: [1, 1]\n  - {name: A, type: injector, block: [2, 2], bhp_psi: 5000}\n"),
       {"deck.yaml:6", "'A' twice"});
+  expect_in(message("wells:\n  - {name: PRODUCER-N, type: producer, block: [1, 1], bhp_psi: 4000}\n"
+                    "  - {name: PRODUCER-S, type: producer, block: [2, 2], bhp_psi: 4000}\n"),
+            {"deck.yaml:3", "within 8 characters", "'PRODUCER' twice", "summary"});
   expect_in(message("wells: []\n"), {"deck.yaml:1", "list of wells"});
   expect_in(message("wells: [\n"), {"deck.yaml:"});
   expect_in(message("top_ft: -5\n"), {"deck.yaml:1", "top_ft from 0"});

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "apps/io/eclipse_file.hpp"
 #include "apps/io/yaml_reader.hpp"
 
 namespace spe10 {
@@ -106,8 +107,10 @@ Deck read_deck(const io::InputFile& file, Deck deck, const Field& field) {
     std::set<std::string> names;
     for (const auto& node : wells) {
       deck.wells.push_back(read_well(reader, node, field));
-      if (!names.insert(deck.wells.back().name).second)
-        reader.fail(node, "wells of different names", "'" + deck.wells.back().name + "' twice", "rename one");
+      const std::string name = deck.wells.back().name.substr(0, io::kEclipseWord);
+      if (!names.insert(name).second)
+        reader.fail(node, "wells that differ within " + std::to_string(io::kEclipseWord) + " characters",
+                    "'" + name + "' twice", "rename one: an Eclipse summary keeps no more of a name");
     }
   }
   if (deck.wells.empty()) reader.fail(root, "wells on a field of your own", "none", "add a list wells:");

@@ -252,6 +252,8 @@ Scenario make_scenario(const Options& options) {
       topography = {own};
   const bool built_in = topography.empty();
   Rasters depth = read_bathymetry(topography, domain);
+  std::uint64_t in_files = 0;
+  for (const auto& raster : depth) in_files = empi::mix64(in_files ^ io::hash_of(*raster));
   if (built_in) {
     depth.push_back(std::make_shared<io::Raster>(io::analytic_ocean_raster()));
     const io::Region box = depth.back()->region();
@@ -290,7 +292,9 @@ Scenario make_scenario(const Options& options) {
     scenario.bed = between_points(floor, depth);
     scenario.surface = between_points([](double, double) { return 0.0; }, {});
   }
-  scenario.bed.manning = read_manning(options, domain);
+  Roughness roughness = read_manning(options, domain);
+  scenario.bed.manning = std::move(roughness.n);
+  scenario.floor = roughness.hash != 0 ? empi::mix64(in_files ^ roughness.hash) : in_files;
   scenario.description = "bathymetry: " + names + "; source: " + empi::joined(sources);
   if (const ManningOption& m = options.manning; !m.file.empty())
     scenario.description +=
@@ -390,6 +394,8 @@ std::string name_case(const Options& o, const Scenario& scenario) {
     places += empi::format("; at most %g m/s", o.speed_limit);
   if (scenario.sources != 0)
     places += empi::format("; the sources' files %016llx", static_cast<unsigned long long>(scenario.sources));
+  if (scenario.floor != 0)
+    places += empi::format("; the floor's files %016llx", static_cast<unsigned long long>(scenario.floor));
   if (o.tide != 0) places += empi::format("; tide %g m", o.tide);
   return scenario.description + places +
          empi::format("; %g to %g E, %g to %g N, %d x %d roots, levels %d to %d, coast %d", o.west, o.east,

@@ -30,6 +30,7 @@ struct Scenario {
   std::array<swe::Wave, 4> waves;       // that come in, in the order of kSides; without a surface: none
   std::vector<Gauge> gauges;
   std::uint64_t sources = 0;         // of what is in the files of the motion and of the waves
+  std::uint64_t floor = 0;           // of what is in those of topography and of Manning's n
   std::vector<std::string> remarks;  // what will not come of the options in this run, in words
 };
 

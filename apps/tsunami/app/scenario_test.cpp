@@ -78,6 +78,21 @@ TEST_F(ScenarioTest, WhatIsInTheFilesOfSourcesIsOfTheCase) {
   EXPECT_NE(name_case(o, make_scenario(o)), name_case(o, quick));
 }
 
+// Else cells that stay would keep the bed of before, and new ones would get that of the corrected file.
+TEST_F(ScenarioTest, WhatIsInTheFilesOfTheFloorIsOfTheCase) {
+  const auto name = [&] { return name_case(o, make_scenario(o)); };
+  const std::string flat = name();
+  EXPECT_EQ(name(), flat);
+  folder.write("sea.asc", raster(140, 30, -4001));
+  const std::string deeper = name();
+  EXPECT_NE(deeper, flat);
+  o.manning.file = folder.write("n.asc", raster(140, 30, 0.03));
+  const std::string rough = name();
+  EXPECT_NE(rough, deeper);
+  folder.write("n.asc", raster(140, 30, 0.04));
+  EXPECT_NE(name(), rough);
+}
+
 // A nest is fine where it is asked for, and not at all the shores of an ocean.
 TEST_F(ScenarioTest, ShoresAreAsFineAsWavesButForThoseOfANest) {
   o.coarsest = 8, o.finest = 20;

@@ -95,7 +95,7 @@ swe::Function between_points(swe::Function value, const Rasters& rasters) {
   return swe::Interpolated{std::move(value), spacing};
 }
 
-swe::Function read_manning(const Options& o, const io::Region& domain) {
+Roughness read_manning(const Options& o, const io::Region& domain) {
   const ManningOption& m = o.manning;
   if (m.file.empty()) return {};
   const std::string path =
@@ -116,10 +116,11 @@ swe::Function read_manning(const Options& o, const io::Region& domain) {
         placed.touches
             ? "say which n holds elsewhere, --manning FILE:N, or give a file that covers the domain"
             : "choose the domain (--west ...) or the file of one place");
-  return [raster = placed.raster, reach = placed.reach, n = m.n, elsewhere = m.elsewhere](double lon,
-                                                                                          double lat) {
+  const auto at = [raster = placed.raster, reach = placed.reach, n = m.n, elsewhere = m.elsewhere](
+                      double lon, double lat) {
     return elsewhere && !reach.contains(lon, lat) ? n : raster->at(lon, lat);
   };
+  return {at, io::hash_of(*placed.raster)};
 }
 
 }  // namespace tsunami

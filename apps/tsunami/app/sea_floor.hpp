@@ -2,6 +2,7 @@
 // The rasters of a case: found, read, turned into the domain's longitudes, and held to cover it. Serial; all
 // throw io::FileError.
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -36,7 +37,11 @@ Rasters read_bathymetry(const std::vector<std::string>& paths, const io::Region&
 swe::Function between_points(swe::Function value, const Rasters& rasters);
 
 /// Manning's n (s/m^(1/3)) by place: of the options' file, bilinear between its points, which must cover the
-/// domain or lie in it with a number for elsewhere. Empty without a file.
-swe::Function read_manning(const Options& options, const io::Region& domain);
+/// domain or lie in it with a number for elsewhere. Empty, and 0, without a file.
+struct Roughness {
+  swe::Function n;
+  std::uint64_t hash = 0;  // of what is in the file
+};
+Roughness read_manning(const Options& options, const io::Region& domain);
 
 }  // namespace tsunami

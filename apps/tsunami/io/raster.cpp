@@ -2,7 +2,10 @@
 #include "apps/tsunami/io/raster.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
+
+#include "runtime/base/hash.hpp"
 
 namespace io {
 namespace {
@@ -20,6 +23,15 @@ Place locate(double x, double x0, double dx, int n) {
 }
 
 }  // namespace
+
+std::uint64_t hash_of(const Raster& raster) {
+  std::uint64_t hash =
+      empi::mix64(static_cast<std::uint64_t>(raster.nx)) ^ static_cast<std::uint64_t>(raster.ny);
+  const auto add = [&hash](double value) { hash = empi::mix64(hash ^ std::bit_cast<std::uint64_t>(value)); };
+  for (const double place : {raster.x0, raster.y0, raster.dx, raster.dy}) add(place);
+  for (const double z : raster.z) add(z);
+  return hash;
+}
 
 bool Raster::contains(double lon, double lat) const {
   const double slack = 1e-6;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct Raster {
   /// Bilinear interpolation; a point outside takes the value at the nearest point of the box.
   double at(double lon, double lat) const;
 };
+
+/// Of all that it says: the same on every machine.
+std::uint64_t hash_of(const Raster& raster);
 
 /// What to add to longitudes west..east of a file so that they overlap most with those of a domain: 0, 360 or
 /// -360 degrees. 0 where nothing overlaps.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -134,6 +135,59 @@ TEST(Step, LetsThroughWhatTheSpeedsSay) {
   record("height", passed / expected),
       record("height_hllc", passed_on(step, 105e3, 1000, RiemannSolver::Hllc).highest / expected);
   EXPECT_NEAR(passed, expected, 0.03 * expected);
+}
+
+// A current of 1 m/s over a bump that takes three of ten metres of depth, once it has become steady: what
+// flows is the same everywhere, and so is the head eta + u^2 / 2g. At rest the slope of the bed balances the
+// pressure alone; here it balances the pressure and what the water gains in speed.
+TEST(Current, OverABumpKeepsItsDischargeAndItsHead) {
+  constexpr double side = 100, depth = 10, rise = 1;
+  const auto bed = [](double x, double) {
+    const double from_middle = (x - 2 * side) / 40;
+    return -depth + 3 * std::max(0.0, 1 - from_middle * from_middle);
+  };
+  struct Case {
+    const char* name;
+    RiemannSolver solver;
+    int order;
+    double flow, head;  // largest differences over the channel: of the discharge, of the head that is gained
+  };
+  for (const Case& of :
+       {Case{"hllc1", RiemannSolver::Hllc, 1, .03, .7}, Case{"hllc2", RiemannSolver::Hllc, 2, .01, .15},
+        Case{"augrie2", RiemannSolver::Augmented, 2, .001, .01}}) {
+    Parameters setup{.domain = {4, 1}, .frame = {.width = side, .height = side}, .coarsest = 9, .finest = 9};
+    setup.physics.order = of.order, setup.physics.solver = of.solver, setup.physics.manning = 0;
+    setup.borders[0] = Border(BorderKind::Radiation);
+    setup.borders[0].wave = {[](double t) { return rise * std::min(1.0, t / 60); }, rise, 1e300};
+    setup.borders[1] = BorderKind::Radiation;
+    Solver s(MPI_COMM_SELF, setup, bed, [](double, double) { return 0.0; });
+    run(s, 300);
+    struct Slice {
+      double cells = 0, flow = 0, head = 0, speed = 0;
+    };
+    std::array<Slice, 40> slices{};  // of ten metres: a cell in which the bed bends is not smooth
+    for (std::size_t i = 0; i < s.cells(); ++i) {
+      const Cell c = s.cell(i);
+      const double u = c.hu / (c.eta - c.b);
+      Slice& slice = slices[static_cast<std::size_t>(centroid(s, i).x / 10)];
+      slice.cells += 1, slice.flow += c.hu, slice.head += c.eta + u * u / (2 * kG), slice.speed += u;
+    }
+    for (Slice& slice : slices)
+      slice.flow /= slice.cells, slice.head /= slice.cells, slice.speed /= slice.cells;
+    const auto range = [&](double Slice::* of_slice) {
+      const auto [least, most] = std::ranges::minmax_element(slices, {}, of_slice);
+      return std::pair((*least).*of_slice, (*most).*of_slice);
+    };
+    const auto [slowest, fastest] = range(&Slice::speed);
+    const auto [least_flow, most_flow] = range(&Slice::flow);
+    const auto [least_head, most_head] = range(&Slice::head);
+    const double flow = most_flow / least_flow - 1;
+    const double head = (most_head - least_head) / ((fastest * fastest - slowest * slowest) / (2 * kG));
+    record(std::string("discharge_") + of.name, flow), record(std::string("head_") + of.name, head);
+    EXPECT_GT(fastest, 1.3 * slowest);
+    EXPECT_LT(flow, of.flow) << of.name;
+    EXPECT_LT(head, of.head) << of.name;
+  }
 }
 
 // A round wave leaves a square through open borders, at right angles in the middle of the sides and at 45

@@ -100,6 +100,7 @@ def tohoku_table(runs):
 def solutions_table(m):
     bowl, basin, moving = "Thacker.TheBowlIsBetterAtSecondOrderThanAtFirst", "StandingWave.IsOfSecondOrderInShallowWater", "StandingWave.IsOfSecondOrderWhileTheMeshChanges"
     beach, monai = "SolitaryWave.RunsUpASimpleBeach", "BenchmarkProblem7.TheWaveInMonaiValley"
+    current = "Current.OverABumpKeepsItsDischargeAndItsHead"
     incoming = "Wave.ComesInWithTheHeightAndTheSpeedOfALongWave"
     rows = [
         ["Thacker's bowl, L1 at T/4, T/2, T"] + [m.text(bowl, *[f"{kind}{k}" for k in range(3)], unit=" %") for kind in ("first", "second", "augmented")]
@@ -113,6 +114,7 @@ def solutions_table(m):
         ["NTHMP BP7, Monai valley: highest at gauges 5, 7, 9 (measured .0369, .0390, .0454 m); run-up in the valley (.08 to .10 m)", "",
          m.text(monai, "gauge5", "gauge7", "gauge9", digits=3, unit=" m") + "; " + m.text(monai, "run_up", unit=" m"), "", ""],
         ["Green's law, 200 m to 50 m: too high by", "", m.text("GreensLaw.HoldsInShallowWater", "height", unit=" %"), "", ""],
+        ["a steady current over a bump of .3 of the depth: discharge varies by; head by, of what the water gains", *(m.text(current, "discharge_" + name, unit=" %") + "; " + m.text(current, "head_" + name, unit=" %") for name in ("hllc1", "hllc2", "augrie2")), ""],
         ["a step from 4000 m to 200 m: height passed on over the exact one", "", m.text("Step.LetsThroughWhatTheSpeedsSay", "height_hllc"), m.text("Step.LetsThroughWhatTheSpeedsSay", "height"), ""],
         ["open border, thrown back at right angles; up to 45 degrees", "",
          m.text("OpenBorder.ThrowsNothingBackAtRightAngles", "back", unit=" %") + "; " + m.text("OpenBorder.ThrowsLittleBack", "back", unit=" %"), "", ""],
