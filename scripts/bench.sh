@@ -74,7 +74,12 @@ case ${1:-} in
     list
     exit 0
     ;;
-  '' | -h | --help)
+  -h | --help)
+    echo 'Usage: ./dev bench NAME [ARGUMENTS]|list'
+    list
+    exit 0
+    ;;
+  '')
     echo 'Usage: ./dev bench NAME [ARGUMENTS]|list' >&2
     list >&2
     exit 2

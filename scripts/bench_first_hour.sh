@@ -105,11 +105,14 @@ note() { printf 'note: %s\n' "$*" >&2; }
 
 newcomer() { # DEBIAN UNTIL KEEP_CCACHE
   local debian=$1 until=$2 keep_ccache=$3 folder=$work/$1 started status=0 TIMEFORMAT='%U %S' job home=/root
+  local without=(--exclude=./build --exclude=./out --exclude=./.git)
   if $as_user; then home=/home/newcomer; fi
   note "making a minimal Debian $debian"
   minimal_debian "$debian"
   mkdir -p "$folder$home/elastic mpi"
-  tar -C "$project" -c --exclude=./build --exclude=./out --exclude=./.git . | tar -x -C "$folder$home/elastic mpi"
+  # A cache in the checkout would be copied into itself.
+  if below "$cache" "$project"; then without+=("--exclude=./${cache#"$project"/}"); fi
+  tar -C "$project" -c "${without[@]}" . | tar -x -C "$folder$home/elastic mpi"
   if $as_user; then chroot "$folder" chown -R newcomer: "$home"; fi
   use_machine "$debian"
   if ! $as_user && [[ $until == picture || $until == end ]] && ! compgen -G "$packages_folder/*.deb" >/dev/null; then

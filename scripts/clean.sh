@@ -87,9 +87,10 @@ remove_all() {
     if [[ ! -e $path && ! -L $path ]]; then continue; fi
     case ${path##*/} in
       lock) ;; # it is held, and the last to go
+      lost+found) ;; # of a file system of its own
       # The same names as where they are made; none but ours, for a user may have named any folder as the cache.
       root-* | minimal-* | first-hour | tools | packages | ccache | home | images | cluster | from | kubernetes | go | \
-        openmpi-* | openmpi.* | probe.* | test-*.lock | root.log | room) paths+=("$path") ;;
+        clang-tidy | openmpi-* | openmpi.* | probe.* | test-*.lock | root.log | room) paths+=("$path") ;;
       *) die "clean --all: in $cache there is ${path##*/}, which ./dev has not put there: move it elsewhere" ;;
     esac
   done

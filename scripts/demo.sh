@@ -80,7 +80,6 @@ queue_of_tsunamis() {
   while read -r name finest end; do
     job=$out/jobs/$name.yaml
     sed -e "s/NAME/$name/; s/FINEST/$finest/; s/END/$end/; s/SLOWDOWN/$slowdown/" "$here/apps/tsunami/queue.yaml" >"$job"
-    rm -rf "${out:?}/$name"
     manifests+=("$job")
   done <<<"${jobs//|/$'\n'}"
   echo "demo: five tsunamis share eight workers, one more each $stagger s; results in $out"
@@ -99,7 +98,6 @@ deadlines_of_jacobi() {
   echo "demo: Jacobi on up to eight emulated slow workers, one deadline after the other; results in $out"
   echo 'run,deadline_s' >"$out/deadlines.csv"
   run_due() { # SECONDS
-    rm -rf "${out:?}/due-$1"
     echo "due-$1,$1" >>"$out/deadlines.csv"
     echo "demo: a deadline of $1 s"
     empi run "$manifest" --set autoscaling.mode=Auto --set autoscaling.policy.name=deadline --set "scheduling.deadlineSeconds=$1" --out "$out/due-$1"

@@ -62,7 +62,9 @@ for ((i = 0; i < ${#folders[@]}; i += 2)); do
   bind "${folders[i + 1]}"
   if [[ ${folders[i]} == --read-only ]]; then mount -o remount,bind,ro "$root${folders[i + 1]}" 2>/dev/null || true; fi
 done
-for file in /etc/resolv.conf /etc/ssl/certs/ca-certificates.crt; do
+names=()
+if grep -qsw localhost /etc/hosts; then names=(/etc/hosts); fi # a proxy or a cluster may have its name there only
+for file in /etc/resolv.conf "${names[@]}" /etc/ssl/certs/ca-certificates.crt; do
   # Written when it differs only: the disk may be full.
   if [[ -e $file ]] && ! cmp -s "$file" "$root$file"; then cat "$file" >"$root$file"; fi
 done

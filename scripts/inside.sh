@@ -9,6 +9,8 @@ die() { say "$*"; exit 2; }
 
 # shellcheck source=scripts/room.sh
 source "${BASH_SOURCE[0]%/*}/room.sh"
+# shellcheck source=scripts/presets.sh
+source "${BASH_SOURCE[0]%/*}/presets.sh"
 
 # Runs COMMAND while nobody else configures or builds in build/PRESET: neither CMake nor ninja sees to that.
 alone_in() { # PRESET COMMAND...
@@ -27,8 +29,7 @@ alone_in() { # PRESET COMMAND...
 configure() { alone_in "$1" configure_here "$1" || exit; } # PRESET
 configure_here() {
   local folder=$project/build/$1 free made_for fresh=()
-  grep -q "^ *\"name\": \"$1\"\|{ \"name\": \"$1\"" "$project/CMakePresets.json" ||
-    die "there is no preset '$1': ./dev help names them"
+  expect_preset "$1"
   { mkdir -p "$folder" && [[ -w $folder ]]; } 2>/dev/null ||
     die "cannot write the folder $folder: make it yours, or build in a clone elsewhere"
   has_room "$folder" 100 || die "no space is left in $folder: it has $free MB"
@@ -47,7 +48,16 @@ build() {
   local name=${1:-$preset}
   configure "$name"
   say "building build/$name"
-  alone_in "$name" cmake --build "$project/build/$name" "${@:2}"
+  alone_in "$name" cmake --build "$project/build/$name" "${@:2}" || not_built "$project/build/$name"
+}
+
+# not_built FOLDER: what a compiler says of a full disk is long. (Else it has said what is wrong.)
+not_built() {
+  local status=$? free folder
+  for folder in "$1" "${CCACHE_DIR:-$1}" "${TMPDIR:-/tmp}"; do
+    has_room "$folder" 20 || die "no space is left in $folder, it has $free MB: free some, and call it again; what is built stays"
+  done
+  return "$status"
 }
 
 # build_targets NAME...: of the preset in use. Without a name nothing is built.

@@ -178,7 +178,8 @@ run_mmdebstrap() { # ARGUMENTS
 # In a shell of its own: the container goes with it, whatever way that ends. (Process 1 of a container has no signal but
 # those that it traps.)
 make_root_with_engine() ( # NEW
-  container=$("$engine" create "docker.io/library/debian:$suite" sh -c \
+  # docker hands on no proxy by itself; one that is not set is left out.
+  container=$("$engine" create --env http_proxy --env https_proxy --env no_proxy "docker.io/library/debian:$suite" sh -c \
     "trap 'exit 1' INT TERM; { apt-get update && apt-get install -y --no-install-recommends ${packages//,/ }; } & wait \$!" \
     2>>"$cache/root.log") || exit 1
   trap '"$engine" rm --force "$container" >/dev/null 2>&1' EXIT

@@ -57,32 +57,45 @@ choose_folders() {
   done
 }
 
+# names_output BEFORE ARGUMENT: whether that word of a command names the folder of its results; sets $output. -o does so
+# for empi, in whose command line we are where $of_empi says so.
+names_output() {
+  case $1 in
+    --out) output=$2 ;;
+    -o) if $of_empi; then output=$2; else return 1; fi ;;
+    *)
+      case $2 in
+        --out=*) output=${2#*=} ;;
+        -o?*) if $of_empi; then output=${2#-o}; else return 1; fi ;;
+        *) return 1 ;;
+      esac
+      ;;
+  esac
+}
+
 # check_outputs ARGUMENTS...: of a command. Needs no root.
 check_outputs() {
-  local argument before=''
+  local argument before='' output of_empi=false
   for argument in "$@"; do
-    if [[ $before == --out ]]; then check_output "$argument"; fi
-    if [[ $argument == --out=* ]]; then check_output "${argument#*=}"; fi
+    if names_output "$before" "$argument"; then check_output "$output"; fi
+    if [[ ${argument##*/} == empi ]]; then of_empi=true; fi
     before=$argument
   done
 }
 
 # check_paths ARGUMENTS...: of a command, and the variables EMPI_* and KUBECONFIG.
 check_paths() {
-  local argument before='' name
+  local argument before='' name output of_empi=false
   check_outputs "$@"
   for argument in "$@"; do
-    case $before in
-      --out) ;;
-      --data) check_input "$argument" must ;;
-      *)
-        case $argument in
-          --out=*) ;;
-          -*=*) check_input "${argument#*=}" ;;
-          *) check_input "$argument" ;;
-        esac
-        ;;
-    esac
+    if ! names_output "$before" "$argument"; then
+      case $before:$argument in
+        --data:*) check_input "$argument" must ;;
+        *:-*=*) check_input "${argument#*=}" ;;
+        *) check_input "$argument" ;;
+      esac
+    fi
+    if [[ ${argument##*/} == empi ]]; then of_empi=true; fi
     before=$argument
   done
   # Else another cluster would be asked than the user means.

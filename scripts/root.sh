@@ -33,6 +33,8 @@ calico_packages='ipset conntrack' # beside packages-e2e.txt: what Calico's agent
 
 # shellcheck source=scripts/room.sh
 source "$project/scripts/room.sh"
+# shellcheck source=scripts/presets.sh
+source "$project/scripts/presets.sh"
 # shellcheck source=scripts/machine.sh
 source "$project/scripts/machine.sh"
 # shellcheck source=scripts/make_root.sh
@@ -189,6 +191,7 @@ main() {
       die "unknown command '$1': ./dev help lists them" ;;
   esac
   # Nobody waits for a root to hear of this.
+  answer_without_root "$@"
   case $1 in demo | bench) (cd "$project" && bash "scripts/$1.sh" --targets "${@:2}") >/dev/null || exit ;; esac
   case $1 in demo | run | bench)
     choose_folders
@@ -204,6 +207,32 @@ main() {
   enter_root "$project/dev" "$@"
 }
 
+# Ends ./dev where the words are answered, or refused, by what is in the checkout.
+answer_without_root() { # COMMAND ARGUMENTS...
+  case "$1 ${2:-}" in
+    'bench list' | 'bench ' | 'bench -h' | 'bench --help' | 'lint -h' | 'lint --help')
+      (cd "$project" && bash "scripts/$1.sh" "${@:2}")
+      exit
+      ;;
+    'fuzz list' | 'fuzz -h' | 'fuzz --help')
+      # shellcheck source=scripts/fuzz.sh
+      source "$project/scripts/fuzz.sh"
+      run_fuzzers "${@:2}"
+      exit
+      ;;
+    'build -h' | 'build --help') usage; exit 0 ;;
+    'build ' | 'build --for') ;;
+    'build '*) expect_preset "$2" ;;
+    'run ') die 'run wants a command, for example: ./dev run empi --help' ;;
+    demo*)
+      if [[ " ${*:2} " == *' -h '* || " ${*:2} " == *' --help '* ]]; then
+        (cd "$project" && bash scripts/demo.sh "${@:2}")
+        exit
+      fi
+      ;;
+  esac
+}
+
 usage() {
   cat <<'EOF'
 Usage: ./dev COMMAND [ARGS]
@@ -214,7 +243,7 @@ Usage: ./dev COMMAND [ARGS]
   demo surrogate [--full] [--out DIR]   a Bayesian inverse problem: obstacles found in a fluid channel
   demo queue [--full] [--out DIR]   five tsunamis that share one machine: who starts, who yields, who grows
   test [CTEST ARGS]            build and run every test, e2e beside; or those chosen (for example: ./dev test -R mesh)
-  test fast|long|full          those below two seconds; those of up to an hour; all in every configuration
+  test fast|long|full          those below one second; those of up to an hour; all in every configuration
   test --openmpi VERSION       the runtime's on another Open MPI than Debian's (docs/openmpi.md)
   build [PRESET]               the programs: release (default), debug or full, into build/PRESET
   build --for run|demo ARGS    only what that command needs

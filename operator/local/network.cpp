@@ -56,6 +56,10 @@ void Network::probe(const LinkLimits& limits, const LocalSpec& spec) {
   const ProgramResult result = run_program({"tc", "-batch", "-"}, text);
   run_or_throw("removing the probe interface", {"ip", "-batch", "-"}, "link del eth0\n");
   if (result.ok()) return;
+  if (result.exit_code == 127)
+    throw std::runtime_error(result.output +
+                             ": it limits the pods' network; install the package iproute2, or set "
+                             "spec.local.networkEmulation to Calls");
   const bool delay = spec.network_delay_microseconds > 0;
   throw std::runtime_error("this kernel cannot limit the pods' network: " + result.output + "; " +
                            (delay ? "spec.local.networkDelayMicroseconds needs the kernel module sch_netem: "

@@ -113,8 +113,13 @@ ProgramResult run_program(const std::vector<std::string>& argv, const std::strin
   posix_spawn_file_actions_adddup2(&settings.actions, out_write.get(), 2);
   pid_t pid = -1;
   auto arguments = pointers(argv);
-  const int error =
+  int error =
       posix_spawnp(&pid, argv[0].c_str(), &settings.actions, &settings.attributes, arguments.data(), environ);
+  // Debian's tc, which is no program of administrators alone, is where the PATH of an ordinary user does not look.
+  for (const char* folder : {"/usr/sbin/", "/sbin/"})
+    if (error == ENOENT && argv[0].find('/') == std::string::npos)
+      error = posix_spawn(&pid, (folder + argv[0]).c_str(), &settings.actions, &settings.attributes,
+                          arguments.data(), environ);
   if (error != 0) return {127, argv[0] + ": " + std::generic_category().message(error)};
   out_write.reset();
 

@@ -26,7 +26,7 @@ struct ProgramResult {
   bool ok() const { return exit_code == 0; }
 };
 
-// Runs a program from PATH to its end, with `input` on its standard input.
+// Runs a program from PATH, /usr/sbin or /sbin to its end, with `input` on its standard input.
 ProgramResult run_program(const std::vector<std::string>& argv, const std::string& input = {});
 
 // Starts argv[0] (a path) with these descriptors ({ours, the child's number}) and a clean signal mask.

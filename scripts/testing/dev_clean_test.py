@@ -8,6 +8,7 @@ Usage: dev_clean_test.py PROJECT [CASE...]
 import fcntl
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -125,6 +126,22 @@ def all_of_it_goes():
     assert "removed 0 MB" in cleaned(cache, "--all") and not cache.exists()
 
 
+def whatever_the_scripts_put_there_goes():
+    """Also what somebody has added since."""
+    names = set()
+    for script in sorted((PROJECT / "scripts").glob("*.sh")):
+        text = script.read_text()
+        names |= set(re.findall(r'(?:\$cache|\$\{cache\}|(?<![\w.])/cache)/([a-z][\w.-]*)', text))
+        names |= set(re.findall(r'CCACHE_DIR[^"}]*\}/\.\./([\w-]+)', text))
+    assert {"ccache", "clang-tidy", "tools"} <= names, names
+    cache = a_cache("scripts", *roots_in_use_of(PROJECT))
+    for name in names - {"lock", "elastic-mpi", "none"}:  # the second is the cache itself, the last never made
+        (cache / name).mkdir(exist_ok=True)
+    (cache / "lost+found").mkdir()
+    cleaned(cache, "--all")
+    assert names_in(cache) <= {"lost+found"}, names_in(cache)
+
+
 def what_is_not_ours_stays():
     """A user may have named any folder as the cache."""
     cache = a_cache("home-of-somebody", OTHER)
@@ -154,7 +171,7 @@ def whoever_makes_a_root_is_waited_for():
     assert running.returncode == 0 and names_in(cache) == {"ccache"}, said
 
 
-CASES = [old_roots_and_halves_of_roots_go, a_root_with_more_packages_is_kept_by_who_names_them, a_root_in_use_stays, all_of_it_goes,
+CASES = [old_roots_and_halves_of_roots_go, a_root_with_more_packages_is_kept_by_who_names_them, a_root_in_use_stays, all_of_it_goes, whatever_the_scripts_put_there_goes,
          what_is_not_ours_stays, wrong_words, whoever_makes_a_root_is_waited_for]
 
 if __name__ == "__main__":

@@ -154,7 +154,9 @@ def another_distribution_with_an_engine():
     run("shell", "true", **there)
     asked = [line.split() for line in log.read_text().splitlines()]
     assert [words[0] for words in asked] == ["info", "create", "start", "export", "rm"], asked
-    assert asked[1][1] == "docker.io/library/debian:trixie" and asked[-1][-1] == "7e57", asked
+    assert "docker.io/library/debian:trixie" in asked[1] and asked[-1][-1] == "7e57", asked
+    handed_on = {asked[1][k + 1] for k, word in enumerate(asked[1]) if word == "--env"}
+    assert handed_on == {"http_proxy", "https_proxy", "no_proxy"}, asked[1]
     root, = cache.glob("root-*")
     assert (root / ".complete").exists() and (root / "etc/passwd").exists(), list(root.iterdir())
 
@@ -289,6 +291,8 @@ def outputs():
     for folder in ("/etc/out", "/usr/local/out", "/var/lib/out", "/run/out", "/dev/shm/out"):
         refused(run("run", "true", "--out", folder), folder, "--out")
         refused(run("run", "true", f"--out={folder}"), folder, "--out")
+        refused(run("run", "empi", "run", "job.yaml", "-o", folder), folder, "--out")
+        refused(run("run", "empi", "run", f"-o{folder}", "job.yaml"), folder, "--out")
     (WORK / "readonly").mkdir()
     for options, said in (("size=2m,ro", "cannot write"), ("size=500k", "no space is left")):
         empty["mount"] = f"mount -t tmpfs -o {options} place {WORK}/readonly; exec \"$@\""
@@ -305,6 +309,48 @@ def outputs():
         runs(run("shell", f"mkdir -p {folder} && echo written >{target}"))
         assert target.read_text() == "written\n", target
         target.unlink()
+
+
+def results_are_where_they_were_asked_for():
+    """Of a command, and of a benchmark or demo, which run in another folder than the user is in."""
+    trace = WORK / "trace.swf"
+    trace.write_text("; MaxProcs: 8\n" + "".join(f"{k} {60 * k} 0 600 4 -1 -1 4 600 -1 1 1 1 1 1 1 -1 -1\n" for k in range(1, 9)))
+    (WORK / "a place").mkdir()
+    for out, there in (("results", WORK / "results"), ("a place/of mine", WORK / "a place/of mine"), (f"{WORK}/home", WORK / "home"),
+                       (f"/tmp/empi-out.{os.getpid()}", None), (str(PROJECT / f"out/empi-out.{os.getpid()}"), None)):
+        there = there or pathlib.Path(out)
+        for words in (("--out", out), ("-o", out)):
+            done = run("run", "empi", "simulate", str(trace), "--malleable", "100", *words)
+            assert done.returncode == 0 and (there / "jobs.csv").stat().st_size > 0, done
+            shutil.rmtree(there)
+    script = f"""project=/nowhere; source {PROJECT}/scripts/inside.sh
+        take_arguments tohoku --out 'a place/of mine' --out=there --full; printf '%s\\n' "${{arguments[@]}}" """
+    done = subprocess.run(["bash", "-euc", script], cwd=WORK, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout.splitlines() == ["tohoku", "--out", f"{WORK}/a place/of mine", f"--out={WORK}/there", "--full"], done
+
+
+def the_disk_fills_while_it_is_built():
+    """What compilers say of that is no line, and their status is not 2."""
+    (WORK / "small").mkdir()
+    script = f"""mount -t tmpfs -o size=5m small {WORK}/small; project={WORK}/small; source {PROJECT}/scripts/inside.sh
+        configure() {{ mkdir -p $project/build/$1; }}; cmake() {{ echo 'No space left on device'; return 1; }}
+        build release"""
+    done = subprocess.run([*PRIVATE, "bash", "-uc", script], capture_output=True, text=True, timeout=PATIENCE)
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 2 and "no space is left" in last and f"{WORK}/small/build/release" in last, done
+    script = f"""project={WORK}/broken; source {PROJECT}/scripts/inside.sh
+        configure() {{ mkdir -p $project/build/$1; }}; cmake() {{ return 3; }}; build release"""
+    done = subprocess.run(["bash", "-uc", script], capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 3 and "space" not in done.stderr, done
+
+
+def names_of_the_machine():
+    """A proxy, or a cluster, may have its name in /etc/hosts only."""
+    hosts = WORK / "hosts"
+    hosts.write_text("127.0.0.1 localhost\n203.0.113.7 proxy.of.ours\n")
+    known = [*PRIVATE, "sh", "-ec", f"mount --bind {hosts} /etc/hosts; exec \"$@\"", "-"]
+    done = run("shell", "getent hosts proxy.of.ours", before=known)
+    assert done.returncode == 0 and done.stdout.split() == ["203.0.113.7", "proxy.of.ours"], done
 
 
 def room_that_nobody_knows_of():
@@ -327,13 +373,19 @@ def words_before_there_is_a_root():
     nothing = {"EMPI_CACHE": str(WORK / "no-cache")}
     refused(run("demo", "--ful", **nothing), "--ful")
     refused(run("bench", "nosuch", **nothing), "nosuch", "./dev bench list")
+    refused(run("build", "fast", **nothing), "fast", "./dev help")
+    refused(run("run", **nothing), "wants a command")
+    for words in (("demo", "--help"), ("bench", "list"), ("bench", "--help"), ("fuzz", "list"), ("fuzz", "--help"), ("lint", "--help"),
+                  ("build", "--help")):
+        done = run(*words, **nothing)
+        assert done.returncode == 0 and done.stdout and not done.stderr, (words, done)
     assert not (WORK / "no-cache").exists()
 
 
 def outputs_before_there_is_a_root():
     """Nobody waits for a root to be made to hear that its results can go nowhere."""
     cache = WORK / "cache-without-root"
-    for words in ("demo", "--out", "/etc/out"), ("run", "true", "--out=/usr/local/out"), ("bench", "list", "--out", "/run/out"):
+    for words in ("demo", "--out", "/etc/out"), ("run", "true", "--out=/usr/local/out"), ("bench", "chaos", "--out", "/run/out"):
         refused(run(*words, before=["unshare", "--net", "--"], EMPI_CACHE=str(cache)), "--out", "system folder")
     assert not cache.exists(), "a root was begun"
 
@@ -383,6 +435,7 @@ CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known,
          another_distribution_without_an_engine, another_distribution_with_an_engine, an_engine_that_does_not_answer,
          an_engine_that_fails_leaves_no_container, names_of_packages, the_disk_fills_while_a_root_is_made, mounting_is_forbidden, as_a_stranger, no_home,
          the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs,
+         results_are_where_they_were_asked_for, the_disk_fills_while_it_is_built, names_of_the_machine,
          room_that_nobody_knows_of, one_at_a_time_builds, words_before_there_is_a_root, outputs_before_there_is_a_root, inputs,
          folders_among_the_system, shared_memory_is_private, closed_input]
 
