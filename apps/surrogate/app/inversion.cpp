@@ -7,8 +7,10 @@
 #include <stdexcept>
 
 #include "apps/io/file_error.hpp"
+#include "apps/surrogate/app/parameter_names.hpp"
 #include "apps/surrogate/sampler/random.hpp"
 #include "runtime/base/hash.hpp"
+#include "runtime/base/text.hpp"
 
 namespace surrogate {
 namespace {
@@ -22,6 +24,9 @@ void check(const Problem& p, const Settings& s) {
     throw std::invalid_argument("inverse problem: " + what);
   };
   if (p.parameters.empty() || p.parameters.size() > 64) refuse("1 to 64 parameters expected");
+  if (const auto bad = find_bad_name(p.parameters))
+    refuse("parameter " + std::to_string(bad->parameter + 1) + ": expected as its name " + bad->expected +
+           ", found " + bad->found);
   for (const Parameter& parameter : p.parameters)
     if (!(parameter.low < parameter.high)) refuse("the range of " + parameter.name + " is empty");
   if (p.outputs < 1) refuse("the model needs outputs");

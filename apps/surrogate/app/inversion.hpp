@@ -14,7 +14,7 @@
 namespace surrogate {
 
 struct Parameter {
-  std::string name;
+  std::string name;          ///< parameter_names.hpp
   double low = 0, high = 1;  ///< the prior is uniform between them
 };
 

@@ -236,6 +236,9 @@ TEST(Inversion, RefusesWhatMakesNoSense) {
   EXPECT_NO_THROW(Inversion(p, small()));
   p.parameters[1].high = p.parameters[1].low;
   EXPECT_THROW(Inversion(p, small()), std::invalid_argument);
+  p = oscillator();
+  p.parameters[1].name = "chain";
+  EXPECT_THROW(Inversion(p, small()), std::invalid_argument);
   Settings settings = small();
   settings.sampler.chains = 0;
   EXPECT_THROW(Inversion(oscillator(), settings), std::invalid_argument);
