@@ -132,6 +132,13 @@ TEST(Ticks, AreNice) {
   EXPECT_THAT(draw::tick_labels({-0.2, 0, 0.2}), ElementsAre("-0.2", "0.0", "0.2"));
   EXPECT_THAT(draw::tick_labels({0, 50000, 100000}), ElementsAre("0", "50 k", "100 k"));
   EXPECT_THAT(draw::tick_labels({0, 5e5, 2.5e6}), ElementsAre("0.0", "0.5 M", "2.5 M"));
+  EXPECT_THAT(draw::tick_labels({0, 0.000001, 0.000002}), ElementsAre("0.000000", "0.000001", "0.000002"));
+  EXPECT_THAT(draw::tick_labels(draw::nice_ticks(-4e-13, 9e-13, 3)), ElementsAre("0", "5e-13"));
+  EXPECT_THAT(draw::tick_labels({-5e-13, 0, 5e-13, 1e-12}), ElementsAre("-5e-13", "0", "5e-13", "1e-12"));
+  EXPECT_THAT(draw::tick_labels({1e-12}), ElementsAre("1e-12"));
+  EXPECT_THAT(draw::tick_labels({0}), ElementsAre("0"));
+  EXPECT_THAT(draw::tick_labels({0, 5e12, 1e13}), ElementsAre("0", "5e+12", "1e+13"));
+  EXPECT_THAT(draw::tick_labels({2, 2.0000000002}), ElementsAre("2", "2.0000000002"));
   const auto range = draw::nice_range(0.3, 9.1, 5);
   EXPECT_DOUBLE_EQ(range.low, 0);
   EXPECT_DOUBLE_EQ(range.high, 10);

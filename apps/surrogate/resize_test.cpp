@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Promise: workers that join and leave while empi-surrogate runs, are killed in the middle of a phase, and
 // the one with the queue that leaves, do not change a bit of its surrogate and of its samples; nor does the
-// loss of all of them, when the program goes on from a checkpoint.
-// (app/elastic_test.cpp: a hundred of them in a phase, without processes.)
+// loss of all of them, when the program goes on from a checkpoint. A model that is a program of its own comes
+// and goes with its rank. (app/elastic_test.cpp: a hundred of them in a phase, without processes.)
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -83,18 +83,55 @@ TEST_F(SurrogateOnPods, WhoComputesDoesNotChangeABit) {
   EXPECT_EQ(fingerprint(folder / "resized"), fingerprint(folder / "alone"));
 }
 
-TEST_F(SurrogateOnPods, AModelInPythonGoesWithItsWorkers) {
-  std::ofstream(folder / "model.py") << "import os, time\n"
-                                        "def f(p):\n"
-                                        "    time.sleep(float(os.environ.get('SLOW', 0)))\n"
-                                        "    return [p[0] * p[1], p[0] - p[1]]\n";
-  std::ofstream(folder / "problem.yaml")
-      << "parameters: [{name: a, low: 0, high: 1}, {name: b, low: 1, high: 2}]\n"
-         "outputs: 2\nmodel: {python: 'model.py:f'}\ntruth: [0.25, 1.5]\n";
+// A model of somebody's, by each of the doors to it. While there is a file `hold` its runs are slow, and of
+// each process that it starts there is a line in `started`: its id, and that of the rank.
+struct Door {
+  const char* name;
+  const char* model;
+};
+
+class AModelOfOnesOwn : public SurrogateOnPods, public testing::WithParamInterface<Door> {
+ protected:
+  void write(const std::string& name, std::string text) {
+    const std::string here = folder.parent_path();
+    for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos; at += here.size())
+      text.replace(at, 1, here);
+    std::ofstream(folder / name) << text;
+  }
+  // Those that live: who was killed may wait for whoever buries it.
+  std::vector<pid_t> processes(pid_t of_rank = 0) const {
+    std::vector<pid_t> living;
+    std::ifstream lines(folder / "started");
+    for (pid_t pid = 0, rank = 0; lines >> pid >> rank;) {
+      std::stringstream stat;
+      stat << std::ifstream("/proc/" + std::to_string(pid) + "/stat").rdbuf();
+      const bool lives = !stat.str().empty() && stat.str().find(") Z ") == std::string::npos;
+      if (lives && (of_rank == 0 || of_rank == rank)) living.push_back(pid);
+    }
+    return living;
+  }
+};
+
+TEST_P(AModelOfOnesOwn, GoesWithItsWorkers) {
+  write("model.py",
+        "import os, time\n"
+        "with open('@/started', 'a') as file: file.write(f'{os.getpid()} {os.getppid()}\\n')\n"
+        "def f(p):\n"
+        "    if os.path.exists('@/hold'): time.sleep(.2)\n"
+        "    return [p[0] + p[1], p[0] * p[1], p[2]]\n");
+  write("run.sh",
+        "echo $$ $PPID >>@/started\n"
+        "if [ -e @/hold ]; then sleep .2; fi\n"
+        "cp parameters.txt outputs.txt\n");
+  write("server.sh", "echo $$ $PPID >>@/started\nexec python3 " EMPI_STUB " slow @/hold\n");
+  write("problem.yaml",
+        "parameters: [{name: a, low: 0, high: 1}, {name: b, low: 1, high: 2}, {name: c, low: 0, high: 1}]\n"
+        "outputs: 3\ntruth: [0.25, 1.5, 0.5]\nmodel: " +
+            std::string(GetParam().model) + "\n");
   std::vector<std::string> arguments{"--problem",
                                      folder / "problem.yaml",
                                      "--reference-points",
-                                     "250",
+                                     "200",
                                      "--level",
                                      "2",
                                      "--most-points",
@@ -102,21 +139,36 @@ TEST_F(SurrogateOnPods, AModelInPythonGoesWithItsWorkers) {
                                      "--samples",
                                      "64"};
   run_alone(arguments);
+  write("hold", "");
   arguments.insert(arguments.end(), {"--journal", folder / "runs"});
   set_up(arguments);
-  pods.environment["SLOW"] = "0.05";
   const std::vector<Member> first = pods.launch(2);
   pods.start(first);
-  const std::vector<Member> second = pods.launch(1);
+  const std::vector<Member> second = pods.launch(2);
   const auto grown = pods.change({.add = second});
   ASSERT_EQ(grown.outcome, empi::ChangeOutcome::Committed) << grown.reason;
+  const pid_t lost = pods.ranks(second[0].uid).at(0), leaving = pods.ranks(second[1].uid).at(0);
+  for (const pid_t rank : {lost, leaving})
+    pods.wait_until("a rank that has joined runs the model", [&] { return !processes(rank).empty(); });
   pods.signal(second[0].uid, SIGKILL);
   pods.say_lost({second[0].uid});
-  expect_members(2);
+  expect_members(3);
+  const auto shrunk = pods.change({.remove = {second[1].uid}});
+  ASSERT_EQ(shrunk.outcome, empi::ChangeOutcome::Committed) << shrunk.reason;
+  for (const pid_t rank : {lost, leaving})
+    pods.wait_until("what a rank has started ends with it", [&] { return processes(rank).empty(); });
   EXPECT_FALSE(fs::exists(folder / "resized/phases.csv")) << "the first phase was over before all that";
+  fs::remove(folder / "hold");
   for (const Member& m : first) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
   EXPECT_EQ(fingerprint(folder / "resized"), fingerprint(folder / "alone"));
+  pods.wait_until("nothing that was started is left", [&] { return processes().empty(); });
 }
+
+INSTANTIATE_TEST_SUITE_P(ByEachDoor, AModelOfOnesOwn,
+                         testing::Values(Door{"python", "{python: 'model.py:f'}"},
+                                         Door{"command", "{command: [sh, '{here}/run.sh']}"},
+                                         Door{"umbridge", "{umbridge: {command: [sh, '{here}/server.sh']}}"}),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST_F(SurrogateOnPods, AKilledRunGoesOnFromACheckpoint) {
   // Many phases, for it is between them that checkpoints are taken.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 
 namespace io::draw {
 namespace {
@@ -17,24 +19,41 @@ double nice_step(double span, int wanted) {
   return 10 * power;
 }
 
-std::string number(double value, int decimals) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", decimals, std::abs(value) < 1e-12 ? 0.0 : value);
-  return text;
+constexpr int kMost = 6;  // decimals, and digits before them, of a label without an exponent
+
+double largest_of(const std::vector<double>& values) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return largest;
 }
 
-// The fewest decimals (up to 6) that show every value within a thousandth of the spacing.
-int decimals_for(const std::vector<double>& values) {
-  double spacing = 1;
-  if (values.size() > 1) spacing = std::abs(values[1] - values[0]);
-  for (int decimals = 0; decimals < 6; ++decimals) {
-    const double unit = std::pow(10, -decimals);
-    const bool exact = std::all_of(values.begin(), values.end(), [&](double v) {
-      return std::abs(v - std::round(v / unit) * unit) <= 1e-3 * spacing;
-    });
-    if (exact) return decimals;
+double spacing_of(const std::vector<double>& values) {
+  return values.size() > 1 ? std::abs(values[1] - values[0]) : std::abs(values.empty() ? 0 : values[0]);
+}
+
+std::vector<std::string> written(const std::vector<double>& values, const char* pattern, int digits) {
+  std::vector<std::string> texts;
+  for (const double value : values) {
+    char text[64];
+    // What is left of a sum of steps that is 0.
+    std::snprintf(text, sizeof text, pattern, digits,
+                  std::abs(value) <= 1e-6 * spacing_of(values) ? 0.0 : value);
+    texts.push_back(text);
   }
-  return 6;
+  return texts;
+}
+
+// The fewest digits, up to `most`, with which every value is shown within a thousandth of the spacing.
+std::optional<std::vector<std::string>> exact(const std::vector<double>& values, const char* pattern,
+                                              int fewest, int most) {
+  for (int digits = fewest; digits <= most; ++digits) {
+    std::vector<std::string> texts = written(values, pattern, digits);
+    bool all = true;
+    for (std::size_t k = 0; k < values.size(); ++k)
+      all = all && std::abs(std::strtod(texts[k].c_str(), nullptr) - values[k]) <= 1e-3 * spacing_of(values);
+    if (all) return texts;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -83,16 +102,16 @@ std::vector<std::string> log_tick_labels(const std::vector<double>& ticks) {
 }
 
 std::vector<std::string> tick_labels(const std::vector<double>& ticks) {
-  double largest = 0;
-  for (const double tick : ticks) largest = std::max(largest, std::abs(tick));
+  const double largest = largest_of(ticks);
   const double unit = largest >= 2e6 ? 1e6 : largest >= 1e4 ? 1e3 : 1;
   const char* suffix = largest >= 2e6 ? " M" : largest >= 1e4 ? " k" : "";
   std::vector<double> scaled;
   for (const double tick : ticks) scaled.push_back(tick / unit);
-  const int decimals = decimals_for(scaled);
-  std::vector<std::string> labels;
-  for (const double value : scaled) labels.push_back(number(value, decimals) + (value == 0 ? "" : suffix));
-  return labels;
+  auto labels = largest / unit < std::pow(10, kMost) ? exact(scaled, "%.*f", 0, kMost) : std::nullopt;
+  if (!labels) return exact(ticks, "%.*g", 1, 17).value_or(written(ticks, "%.*g", 17));
+  for (std::size_t k = 0; k < ticks.size(); ++k)
+    if (scaled[k] != 0) (*labels)[k] += suffix;
+  return *labels;
 }
 
 }  // namespace io::draw

@@ -18,7 +18,8 @@ struct NiceRange {
 NiceRange nice_range(double low, double high, int wanted);
 
 /// Labels with the same number of decimals; from 10000 on in thousands (k), from 2 million on in millions
-/// (M).
+/// (M). With more than 6 decimals, or 6 digits before them, they have as many digits as tell them apart, and
+/// exponents.
 std::vector<std::string> tick_labels(const std::vector<double>& ticks);
 std::vector<std::string> log_tick_labels(const std::vector<double>& ticks);
 

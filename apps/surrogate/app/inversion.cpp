@@ -7,8 +7,10 @@
 #include <stdexcept>
 
 #include "apps/io/file_error.hpp"
+#include "apps/surrogate/app/parameter_names.hpp"
 #include "apps/surrogate/sampler/random.hpp"
 #include "runtime/base/hash.hpp"
+#include "runtime/base/text.hpp"
 
 namespace surrogate {
 namespace {
@@ -22,6 +24,9 @@ void check(const Problem& p, const Settings& s) {
     throw std::invalid_argument("inverse problem: " + what);
   };
   if (p.parameters.empty() || p.parameters.size() > 64) refuse("1 to 64 parameters expected");
+  if (const auto bad = find_bad_name(p.parameters))
+    refuse("parameter " + std::to_string(bad->parameter + 1) + ": expected as its name " + bad->expected +
+           ", found " + bad->found);
   for (const Parameter& parameter : p.parameters)
     if (!(parameter.low < parameter.high)) refuse("the range of " + parameter.name + " is empty");
   if (p.outputs < 1) refuse("the model needs outputs");
@@ -133,6 +138,19 @@ std::vector<double> Inversion::reference_point(std::int64_t index) const {
   return unit;
 }
 
+// An output that is no number would go into the surrogate, whose error could then not be judged.
+void Inversion::run_model(std::span<const double> parameters, std::span<double> outputs) const {
+  problem_.model(parameters, outputs);
+  const auto bad = std::ranges::find_if_not(outputs, [](double y) { return std::isfinite(y); });
+  if (bad == outputs.end()) return;
+  std::string given;
+  for (std::size_t k = 0; k < parameters.size(); ++k)
+    given += (k > 0 ? ", " : "") + problem_.parameters[k].name + empi::format(" = %.17g", parameters[k]);
+  throw io::FileError("forward model", "", "finite outputs for " + given,
+                      "output " + std::to_string(bad - outputs.begin() + 1) + empi::format(" = %g", *bad),
+                      "restrict the parameters' ranges to where the model has an answer");
+}
+
 Work Inversion::next() {
   const std::int64_t m = problem_.outputs;
   const auto d = static_cast<std::size_t>(dimensions());
@@ -144,7 +162,7 @@ Work Inversion::next() {
                 parameters = problem_.truth;
               else
                 to_parameters(reference_point(index), parameters);
-              problem_.model(parameters, row);
+              run_model(parameters, row);
             }};
   }
   if (state_.stage == Stage::Build) {
@@ -154,7 +172,7 @@ Work Inversion::next() {
               std::vector<double> unit(d), parameters(d);
               grid_.position(first + static_cast<std::size_t>(index), unit);
               to_parameters(unit, parameters);
-              problem_.model(parameters, row);
+              run_model(parameters, row);
             }};
   }
   if (state_.stage == Stage::Hierarchise) {
@@ -296,7 +314,7 @@ mcmc::Target Inversion::target() const {
     target.exact = [this, d, y = std::vector<double>(m)](std::span<const double> unit) mutable {
       std::vector<double> parameters(d);
       to_parameters(unit, parameters);
-      problem_.model(parameters, y);
+      run_model(parameters, y);
       return log_likelihood(y, {});
     };
   return target;

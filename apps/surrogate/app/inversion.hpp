@@ -14,7 +14,7 @@
 namespace surrogate {
 
 struct Parameter {
-  std::string name;
+  std::string name;          ///< parameter_names.hpp
   double low = 0, high = 1;  ///< the prior is uniform between them
 };
 
@@ -24,7 +24,7 @@ struct Problem {
   std::vector<Parameter> parameters;
   int outputs = 0;
   /// The forward model: parameters to outputs; the same outputs for the same parameters, to the bit. Called
-  /// in one thread at a time. What it throws ends the job.
+  /// in one thread at a time. What it throws, and an output that is not finite, end the job.
   std::function<void(std::span<const double> parameters, std::span<double> outputs)> model;
   /// Measurements, one per output, with Gaussian noise of standard deviation `noise`. Without measurements
   /// they are made up: the outputs for `truth` plus noise of `relative_noise` times their mean magnitude,
@@ -150,6 +150,7 @@ class Inversion {
  private:
   std::vector<double> reference_point(std::int64_t index) const;
   void to_parameters(std::span<const double> unit, std::span<double> parameters) const;
+  void run_model(std::span<const double> parameters, std::span<double> outputs) const;
   double log_likelihood(std::span<const double> outputs, std::span<const double> factor) const;
   std::vector<double> error_factor() const;
   mcmc::Target target() const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/io/file_error.hpp"
 #include "apps/surrogate/app/inversion.hpp"
 #include "apps/surrogate/sampler/random.hpp"
 
@@ -66,6 +67,9 @@ Build Inversion::measure_build() {
           state_.error_moments[k * m + l] += weights[q] * error[k] * error[l];
     total += sum > 0 ? std::sqrt(difference / sum) : 0;
   }
+  if (!std::isfinite(total))
+    throw io::FileError("error of the surrogate", "", "a finite number", "none",
+                        "scale the outputs: their squares are beyond all numbers");
   return {static_cast<double>(grid_.size()), total / settings_.reference_points};
 }
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <numeric>
 #include <random>
 
@@ -203,6 +205,37 @@ TEST(Measurements, OfNothingHaveNoNoise) {
             std::string::npos);
 }
 
+// It would go into the surrogate, and no error be above the tolerance.
+TEST(Inversion, AnOutputThatIsNoNumberEndsItInEachStage) {
+  for (const Stage stage : {Stage::Reference, Stage::Build, Stage::Sample})
+    for (const double no_number : {std::nan(""), -std::numeric_limits<double>::infinity()}) {
+      Problem p = oscillator();
+      const auto broken = std::make_shared<bool>(false);
+      p.model = [model = p.model, broken, no_number](std::span<const double> x, std::span<double> y) {
+        model(x, y);
+        if (*broken) y[2] = no_number;
+      };
+      Settings settings = small();
+      settings.delayed_acceptance = true;  // runs the model while it samples
+      Inversion inversion(p, settings);
+      while (inversion.state().stage != stage) run_phase(inversion);
+      *broken = true;
+      const std::string said = io::test::file_error_of([&] { run_phase(inversion); });
+      for (const char* word : {"output 3 = ", "amplitude = ", ", damping = "})
+        EXPECT_NE(said.find(word), std::string::npos) << name_of(stage) << ": " << said;
+    }
+}
+
+// The same by another way: outputs are finite, their squares are not.
+TEST(Inversion, AnErrorThatIsNoNumberEndsIt) {
+  Problem p = oscillator();
+  p.model = [](std::span<const double> x, std::span<double> y) { std::ranges::fill(y, 1e200 * x[0] * x[1]); };
+  Inversion inversion(p, small());
+  run_phase(inversion);
+  EXPECT_NE(io::test::file_error_of([&] { run_phase(inversion); }).find("scale the outputs"),
+            std::string::npos);
+}
+
 TEST(Measurements, AreTheNumbersOfAFile) {
   const io::test::ScratchFolder folder;
   Options options;
@@ -235,6 +268,9 @@ TEST(Inversion, RefusesWhatMakesNoSense) {
   p.noise = 0.1;
   EXPECT_NO_THROW(Inversion(p, small()));
   p.parameters[1].high = p.parameters[1].low;
+  EXPECT_THROW(Inversion(p, small()), std::invalid_argument);
+  p = oscillator();
+  p.parameters[1].name = "chain";
   EXPECT_THROW(Inversion(p, small()), std::invalid_argument);
   Settings settings = small();
   settings.sampler.chains = 0;

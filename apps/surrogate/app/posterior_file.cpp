@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/surrogate/app/posterior_file.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "apps/io/netcdf_writer.hpp"
+#include "apps/surrogate/app/parameter_names.hpp"
 
 namespace surrogate {
 namespace {
@@ -30,9 +30,8 @@ class InferenceFile : public NetcdfWriter {
     put(group, variable(group, name, Type::Int64, {id}), numbers);
     return id;
   }
-  void values(int group, std::string name, const std::vector<int>& dimensions,
+  void values(int group, const std::string& name, const std::vector<int>& dimensions,
               const std::vector<double>& values) {
-    std::ranges::replace(name, '/', '_');  // the one sign that netCDF does not take
     put(group, variable(group, name, Type::Double, dimensions), values);
   }
 };
@@ -58,7 +57,7 @@ void write_posterior(const std::string& path, const Inversion& inversion) {
   std::vector<int> shape = of_chains(posterior);
   for (std::size_t k = 0; k + 1 < width; ++k) {
     const Parameter& p = problem.parameters[k];
-    file.values(posterior, p.name, shape,
+    file.values(posterior, name_in_netcdf(p.name), shape,
                 column(k, [&](double unit) { return p.low + (p.high - p.low) * unit; }));
   }
   const int statistics = file.group("sample_stats");

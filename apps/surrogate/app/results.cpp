@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/surrogate/app/results.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <span>
@@ -87,9 +88,10 @@ json rates_of(const Inversion& inversion) {
 std::string phase_text(const State& state) {
   if (state.builds.empty()) return name_of(state.stage);
   const Build& last = state.builds.back();
-  return empi::format("%s, grid of %.0f points, error %.4f", name_of(state.stage), last.points, last.error);
+  return empi::format("%s, grid of %.0f points, error %.4g", name_of(state.stage), last.points, last.error);
 }
 
+// Every bit of the parameters: a range may be narrow, and far from 0.
 void write_samples(const std::string& path, const Inversion& inversion) {
   const auto& parameters = inversion.problem().parameters;
   std::string text = "ensemble";
@@ -100,7 +102,7 @@ void write_samples(const std::string& path, const Inversion& inversion) {
     for (std::size_t at = 0; at < rows.size(); at += parameters.size() + 1) {
       text += std::to_string(ensemble);
       for (std::size_t k = 0; k < parameters.size(); ++k)
-        text += empi::format(",%.6f",
+        text += empi::format(",%.17g",
                              parameters[k].low + (parameters[k].high - parameters[k].low) * rows[at + k]);
       text += empi::format(",%.4f\n", rows[at + parameters.size()]);
     }
@@ -177,12 +179,23 @@ void write_progress(const std::string& folder, const std::string& note, const In
                    {"builds", builds_of(inversion)},
                    {"boundary", sparse::name_of(inversion.grid().boundary())},
                    {"reference_points", inversion.settings().reference_points}};
+  const json about = json::parse(note);
+  for (const char* key : {"case", "reynolds"})  // by which the report knows what is solved
+    if (about.contains(key)) progress[key] = about[key];
   if (state.stage == Stage::Sample || state.stage == Stage::Done) progress["progress"] = inversion.progress();
   io::write_text(folder + "/progress.json", progress.dump());
   if (state.builds.empty() || state.stage == Stage::Hierarchise || last.stage == Stage::Sample) return;
-  json about = json::parse(describe_model(inversion.problem(), note));
-  about["builds"] = builds_of(inversion);
-  inversion.grid().save(folder + "/surrogate.grid", about.dump());
+  json model = json::parse(describe_model(inversion.problem(), note));
+  model["builds"] = builds_of(inversion);
+  inversion.grid().save(folder + "/surrogate.grid", model.dump());
+}
+
+std::vector<std::string> stuck_parameters(const Inversion& inversion) {
+  std::vector<std::string> names;
+  for (std::size_t k = 0; k < inversion.problem().parameters.size(); ++k)
+    if (!std::isfinite(mcmc::split_rhat(values_of(inversion, k))))
+      names.push_back(inversion.problem().parameters[k].name);
+  return names;
 }
 
 void write_results(const std::string& folder, const std::string& note, const Inversion& inversion) {
@@ -192,7 +205,8 @@ void write_results(const std::string& folder, const std::string& note, const Inv
   double worst_rhat = 0, least_ess = 1e300;
   for (std::size_t k = 0; k < inversion.problem().parameters.size(); ++k) {
     parameters.push_back(parameter(inversion, k, values_of(inversion, k)));
-    worst_rhat = std::max(worst_rhat, parameters.back()["split_rhat"].get<double>());
+    const auto rhat = parameters.back()["split_rhat"].get<double>();
+    if (std::isnan(rhat) || rhat > worst_rhat) worst_rhat = rhat;  // once NaN, it stays: nothing is more
     least_ess = std::min(least_ess, parameters.back()["bulk_ess"].get<double>());
   }
   json results = json::parse(note);
@@ -208,6 +222,7 @@ void write_results(const std::string& folder, const std::string& note, const Inv
                       {"parameters", parameters},
                       {"worst_split_rhat", worst_rhat},
                       {"least_bulk_ess", least_ess},
+                      {"stuck", stuck_parameters(inversion)},
                       {"rates", rates_of(inversion)},
                       {"fingerprint", io::hex(inversion.fingerprint())}});
   io::write_text(folder + "/surrogate.json", results.dump(2));

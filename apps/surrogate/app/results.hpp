@@ -2,6 +2,7 @@
 // What a run leaves in its folder. Written by the rank that keeps the queue, whichever that is.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "apps/surrogate/app/inversion.hpp"
 
@@ -22,13 +23,16 @@ std::string describe_run(const Problem& problem, const Settings& settings, const
 void check_model(const std::string& path, const std::string& theirs, const std::string& ours);
 
 /// After every phase: progress.json {phase, workers, progress of sampling} for `empi run` and {builds,
-/// boundary, reference_points} for those who draw while the run goes on, phases.csv, and, after a build,
-/// surrogate.grid with describe_model() in it. Throws io::FileError.
+/// boundary, reference_points, case and reynolds of the note} for those who draw while the run goes on,
+/// phases.csv, and, after a build, surrogate.grid with describe_model() in it. Throws io::FileError.
 void write_progress(const std::string& folder, const std::string& note, const Inversion& inversion);
 
+/// Names of the parameters whose R-hat is no finite number, for no chain has moved while samples were taken.
+std::vector<std::string> stuck_parameters(const Inversion& inversion);
+
 /// At the end: samples.csv (one line per sample: ensemble, parameters, log density), and surrogate.json: what
-/// is in `note`, parameters {name, true, mean, sd, quantiles, rhat, ess, mcse}, builds, rates, fingerprint.
-/// Throws io::FileError.
+/// is in `note`, parameters {name, true, mean, sd, quantiles, rhat, ess, mcse}, builds, rates, fingerprint,
+/// and what is stuck: an R-hat that is no finite number is null. Throws io::FileError.
 void write_results(const std::string& folder, const std::string& note, const Inversion& inversion);
 
 }  // namespace surrogate

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Promise: a run never goes on from the checkpoint of one whose state means something else, and is told why.
+// Promise: a run never goes on from the checkpoint of one whose state means something else, and is told why;
+// and what it leaves says when it is worth nothing.
 #include "apps/surrogate/app/results.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
+#include <nlohmann/json.hpp>
 
+#include "apps/io/report.hpp"
 #include "apps/io/run_folder.hpp"
 #include "apps/io/test_files.hpp"
 #include "apps/surrogate/app/testing/oscillator.hpp"
+#include "apps/surrogate/app/testing/run_through.hpp"
 
 namespace surrogate {
 namespace {
@@ -80,6 +84,53 @@ TEST(CaseOfACheckpoint, HasTheSurrogate) {
                      {[](Asked& r) { r.settings.delayed_acceptance = true; }, "delayed acceptance"},
                      {[](Asked& r) { r.problem.outputs = 23; }, "23 outputs"},
                  });
+}
+
+// Of three ensembles, one sample over and over: of each another, or of all the same.
+class StuckRun : public testing::TestWithParam<bool> {};
+
+TEST_P(StuckRun, IsSaid) {
+  Settings settings;
+  settings.reference_points = 5;
+  settings.most_points = 20;
+  settings.ensembles = 3;
+  settings.samples = 60;
+  settings.sampler.burn_in = 20;
+  Inversion inversion(test::oscillator(), settings);
+  test::run_through(inversion);
+  EXPECT_EQ(stuck_parameters(inversion), std::vector<std::string>());
+  auto& samples = inversion.state().samples;  // 3 ensembles of 20 rows of 3 coordinates and the density
+  ASSERT_EQ(samples.size(), 240u);
+  for (std::size_t at = 0; at < samples.size(); ++at)
+    if (at % 4 == 1) samples[at] = GetParam() ? 0.3 : 0.1 + 0.23 * static_cast<double>(at / 80);
+  EXPECT_EQ(stuck_parameters(inversion), std::vector<std::string>{"frequency"});
+  const io::test::ScratchFolder folder;
+  write_results(folder.path(""), "{}", inversion);
+  const nlohmann::json results = io::read_json(folder.path("surrogate.json"));
+  EXPECT_TRUE(results.at("worst_split_rhat").is_null()) << results.at("worst_split_rhat");
+  EXPECT_TRUE(results.at("parameters")[1].at("split_rhat").is_null());
+  EXPECT_TRUE(results.at("parameters")[2].at("split_rhat").is_number());
+  EXPECT_EQ(results.at("stuck"), nlohmann::json({"frequency"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(InOnePlaceOrMore, StuckRun, testing::Bool());
+
+// The report of a running job knows by it what is solved, and `empi` that a channel's cells are none of a
+// mesh.
+TEST(Progress, SaysWhatIsSolved) {
+  Settings settings;
+  settings.reference_points = 5;
+  Inversion inversion(test::oscillator(), settings);
+  test::run_phase(inversion);
+  inversion.state().log.push_back({});
+  const io::test::ScratchFolder folder;
+  write_progress(folder.path(""), R"({"case": "wells.yaml", "reynolds": 40, "cells": 20})", inversion);
+  nlohmann::json progress = io::read_json(folder.path("progress.json"));
+  EXPECT_EQ(progress.value("case", ""), "wells.yaml");
+  EXPECT_EQ(progress.value("reynolds", 0), 40);
+  EXPECT_FALSE(progress.contains("cells"));
+  write_progress(folder.path(""), "{}", inversion);
+  EXPECT_FALSE(io::read_json(folder.path("progress.json")).contains("case"));
 }
 
 }  // namespace

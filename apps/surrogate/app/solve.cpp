@@ -9,6 +9,7 @@
 #include "apps/io/file_error.hpp"
 #include "apps/io/run_folder.hpp"
 #include "apps/surrogate/app/results.hpp"
+#include "runtime/base/joined.hpp"
 
 namespace surrogate {
 namespace {
@@ -21,7 +22,7 @@ void print(const Inversion& inversion) {
   std::printf("%s: %lld tasks on %d workers in %.1f s", name_of(last.stage),
               static_cast<long long>(last.tasks), last.workers, last.end - last.begin);
   if ((last.stage == Stage::Build || last.stage == Stage::Hierarchise) && s.stage != Stage::Hierarchise)
-    std::printf("; surrogate of %.0f points, error %.4f", s.builds.back().points, s.builds.back().error);
+    std::printf("; surrogate of %.0f points, error %.4g", s.builds.back().points, s.builds.back().error);
   std::printf("\n");
   std::fflush(stdout);
 }
@@ -79,7 +80,15 @@ int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& se
     MPI_Abort(MPI_COMM_WORLD, io::FileError::exit_status);
   }
   try {
-    if (!job.left() && job.master()) write_results(folder, note, *inversion);
+    if (!job.left() && job.master()) {
+      write_results(folder, note, *inversion);
+      if (const auto stuck = stuck_parameters(*inversion); !stuck.empty())
+        std::fprintf(
+            stderr,
+            "inverse problem: the chains are stuck, R-hat of %s is no finite number: these samples are no "
+            "posterior; a larger noise or a longer burn-in may help\n",
+            empi::joined(stuck).c_str());
+    }
   } catch (const io::FileError& error) {  // the others are done
     return io::refuse("inverse problem", error, true);
   }

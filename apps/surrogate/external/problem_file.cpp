@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/yaml_reader.hpp"
+#include "apps/surrogate/app/parameter_names.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace surrogate {
@@ -145,13 +145,10 @@ ExternalProblem read_problem(const std::string& path) {
     reader.fail(root["parameters"], "a list of parameters",
                 root["parameters"].IsSequence() ? "none" : "something else",
                 "write - {name: ..., low: ..., high: ...}");
-  std::set<std::string> names;
-  for (const auto& entry : root["parameters"]) {
-    problem.parameters.push_back(parameter(reader, entry));
-    if (!names.insert(problem.parameters.back().name).second)
-      reader.fail(entry, "another name for each parameter", "'" + problem.parameters.back().name + "' again",
-                  "correct it");
-  }
+  for (const auto& entry : root["parameters"]) problem.parameters.push_back(parameter(reader, entry));
+  if (const auto bad = find_bad_name(problem.parameters))
+    reader.fail(root["parameters"][bad->parameter]["name"], "as a parameter's name " + bad->expected,
+                bad->found, "give it another name");
   double outputs = 0;
   reader.number(root, "outputs", 1, 1e6, outputs);
   if (outputs != std::floor(outputs))

@@ -67,7 +67,18 @@ TEST_F(ProblemFile, WhatIsWrongIsSaidWithItsLine) {
        ":1: expected low below high, found 1 and 1"},
       {"parameters: [{name: a, low: 1}]\noutputs: 2\n" + kCommand, "expected 'high' of the parameter"},
       {"parameters: [{name: a, low: 0, high: 1}, {name: a, low: 0, high: 1}]\noutputs: 2\n" + kCommand,
-       "'a' again"},
+       ":1: expected as a parameter's name another name for each parameter, '/' and '_' taken for one, found "
+       "'a' "
+       "again"},
+      {"parameters:\n - {name: a/b, low: 0, high: 1}\n - {name: a_b, low: 0, high: 1}\noutputs: 2\n" +
+           kCommand,
+       ":3: expected as a parameter's name another name for each parameter, '/' and '_' taken for one, found "
+       "'a_b' "
+       "beside 'a/b'"},
+      {"parameters:\n - {name: draw, low: 0, high: 1}\noutputs: 2\n" + kCommand,
+       ":2: expected as a parameter's name another name than ensemble, log_density, chain and draw"},
+      {"parameters:\n - {name: 'a, b', low: 0, high: 1}\noutputs: 2\n" + kCommand,
+       "without a blank at the end, found 'a, b'; give it another name"},
       {"parameters: []\noutputs: 2\n" + kCommand, ":1: expected a list of parameters, found none"},
       {kParameters + "outputs: 2\noutputs: 3\n" + kCommand + end,
        ":3: expected each name once, found 'outputs' again"},

@@ -13,33 +13,17 @@
 #include "apps/io/report.hpp"
 #include "apps/io/report_program.hpp"
 #include "apps/io/run_page.hpp"
+#include "apps/surrogate/report/marginals.hpp"
+#include "apps/surrogate/report/page_text.hpp"
 #include "apps/surrogate/report/pictures.hpp"
+#include "runtime/base/text.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 using surrogate::Marginal;
-
-std::vector<Marginal> marginals_of(const fs::path& dir, const json& results) {
-  std::vector<Marginal> marginals;
-  for (const json& p : results.at("parameters")) {
-    Marginal m{p.at("name"), {p.at("low"), p.at("high")}, p.at("mean"), p.at("q05"), p.at("q95"), {}, {}};
-    if (p.contains("true")) m.truth = p["true"].get<double>();
-    marginals.push_back(std::move(m));
-  }
-  const io::Table table(dir / "samples.csv");
-  const std::vector<double> ensembles = table.numbers("ensemble");
-  for (Marginal& m : marginals) {
-    const std::vector<double> values = table.numbers(m.name);
-    for (std::size_t row = 0; row < values.size(); ++row) {
-      const auto ensemble = static_cast<std::size_t>(ensembles[row]);
-      if (ensemble >= m.samples.size()) m.samples.resize(ensemble + 1);
-      m.samples[ensemble].push_back(values[row]);
-    }
-  }
-  return marginals;
-}
+using surrogate::page_text;
 
 // By the results or, while the job runs, by its progress: both hold the builds.
 void draw_error(const fs::path& dir, const json& results) {
@@ -56,7 +40,7 @@ void draw_error(const fs::path& dir, const json& results) {
   io::draw::Chart chart;
   chart.title = "Error of the surrogate";
   char text[160];
-  std::snprintf(text, sizeof text, "%d grid points, error %.4f at %d random points; boundary treatment: %s",
+  std::snprintf(text, sizeof text, "%d grid points, error %.4g at %d random points; boundary treatment: %s",
                 static_cast<int>(line.x.back()), builds.back().at("error").get<double>(),
                 results.value("reference_points", 0), results.value("boundary", "").c_str());
   chart.subtitle = text;
@@ -122,20 +106,8 @@ void draw_resources(const fs::path& dir) {
   io::draw::write_both(io::draw::render(chart), (dir / "resources.png").string());
 }
 
-io::PageText page_text() {
-  return {"Four obstacles in a fluid channel, found by workers that come and go",
-          "Ten noisy sensors say how the water flows; the job finds out where the obstacles are. Each phase "
-          "has as many workers as pay for its queue.",
-          {{"resources", "Workers over the run time, with the beginnings of the phases"},
-           {"channel", "The channel: the flow, and where the obstacles are by the posterior"},
-           {"marginals", "Marginals of the posterior"},
-           {"corner", "Pairs of parameters"},
-           {"traces", "Traces of the coldest chains"},
-           {"error", "Error of the surrogate over its grid points"}}};
-}
-
 void draw_posterior(const fs::path& dir, const json& results) {
-  const std::vector<Marginal> marginals = marginals_of(dir, results);
+  const std::vector<Marginal> marginals = surrogate::read_marginals(dir, results);
   if (results.contains("reynolds")) {  // else it is another model's
     flow::ChannelCase c = flow::four_obstacles();
     c.cells_across = results.value("cells", c.cells_across);
@@ -146,33 +118,42 @@ void draw_posterior(const fs::path& dir, const json& results) {
   io::draw::write_both(surrogate::draw_marginals(marginals), (dir / "marginals.png").string());
   surrogate::draw_corner(marginals).write_png((dir / "corner.png").string());
   io::draw::write_both(surrogate::draw_traces(marginals), (dir / "traces.png").string());
-  std::printf(
-      "the posterior after %d grid points (surrogate error %.4f), R-hat %.4f, %.0f effective samples:\n",
-      results.value("grid_points", 0), results.value("surrogate_error", 0.0),
-      results.value("worst_split_rhat", 0.0), results.value("least_bulk_ess", 0.0));
+  // Null: no finite number.
+  const json& rhat = results.at("worst_split_rhat");
+  std::printf("the posterior after %d grid points (surrogate error %.4g), %s, %.0f effective samples:\n",
+              results.value("grid_points", 0), results.value("surrogate_error", 0.0),
+              rhat.is_number() ? empi::format("R-hat %.4f", rhat.get<double>()).c_str()
+                               : "of chains that are stuck, R-hat is no finite number",
+              results.value("least_bulk_ess", 0.0));
   for (const Marginal& m : marginals) {
-    std::printf("  %s = %.3f, 90 %% between %.3f and %.3f", m.name.c_str(), m.mean, m.low, m.high);
-    if (m.truth) std::printf("; true %.3f", *m.truth);
+    std::printf("  %s = %s, 90 %% between %s and %s", m.name.c_str(), m.text(m.mean).c_str(),
+                m.text(m.low).c_str(), m.text(m.high).c_str());
+    if (m.truth) std::printf("; true %s", m.text(*m.truth).c_str());
     std::printf("\n");
   }
 }
 
 // There are samples at the end only; before, the surrogate's error and the workers.
-void draw_progress(const fs::path& dir, io::Drawing& drawing) {
+// `known`: of the progress, from one call to the next.
+void draw_progress(const fs::path& dir, io::Drawing& drawing, json& known) {
   const fs::path progress = dir / "progress.json", profile = dir / "profile.csv";
-  drawing.once(progress, [&] { draw_error(dir, io::read_json(progress)); });
+  drawing.once(progress, [&] {
+    known = io::read_json(progress);
+    draw_error(dir, known);
+  });
   // Windows are measured when the program runs: it has then removed what an earlier run left here.
   if (!drawing.has(profile) || io::Table(profile).rows() == 0) return;
   drawing.once(profile, [&] { draw_resources(dir); });
-  io::write_page(dir, page_text(), true);
+  io::write_page(dir, page_text(known), true);
 }
 
 void report(const fs::path& dir) {
   const json results = io::read_json(dir / "surrogate.json");
-  draw_error(dir, results.empty() ? io::read_json(dir / "progress.json") : results);
+  const json known = results.empty() ? io::read_json(dir / "progress.json") : results;
+  draw_error(dir, known);
   draw_resources(dir);
   if (!results.empty()) draw_posterior(dir, results);
-  io::write_page(dir, page_text(), false);
+  io::write_page(dir, page_text(known), false);
   if (results.empty())
     throw io::FileError(dir / "surrogate.json", "", "the results of a run that has ended", "none",
                         "run empi-surrogate with --out " + dir.string());
@@ -183,11 +164,12 @@ void report(const fs::path& dir) {
 int main(int argc, char** argv) {
   return io::report_main({.name = "empi-surrogate-report",
                           .what = "Makes pictures from the folder that empi-surrogate wrote.",
-                          .page = page_text(),
+                          .page = page_text(json::object()),
                           .draw =
                               [](const fs::path& dir, io::Drawing drawing, const auto& repeat) {
+                                json known = json::object();
                                 if (drawing.running())
-                                  repeat([&] { draw_progress(dir, drawing); });
+                                  repeat([&] { draw_progress(dir, drawing, known); });
                                 else
                                   report(dir);
                               }},

@@ -22,12 +22,6 @@ using io::draw::Point;
 
 constexpr Colour kLine{0.8, 0.82, 0.85};
 
-std::string number(double value, int digits = 3) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
 double at(Range range, double value) { return (value - range.low) / (range.high - range.low); }
 
 void title(Canvas& canvas, const std::string& words, const std::string& below) {
@@ -74,7 +68,7 @@ Range zoomed(const Marginal& m) {
   const auto all = m.pooled();
   auto [low, high] = std::ranges::minmax(all);
   if (m.truth) low = std::min(low, *m.truth), high = std::max(high, *m.truth);
-  const double air = 0.05 * (high - low) + 1e-9;
+  const double air = 0.05 * (high - low) + 1e-9 * (m.range.high - m.range.low);
   return {std::max(m.range.low, low - air), std::min(m.range.high, high + air)};
 }
 
@@ -96,6 +90,14 @@ void regions(Canvas& canvas, const Box& box, const Density& d) {
 
 }  // namespace
 
+std::string value_text(double value, Range range) {
+  const double largest = std::max(std::abs(range.low), std::abs(range.high)), width = range.high - range.low;
+  const double needed = width > 0 ? std::ceil(std::floor(std::log10(largest)) + 3 - std::log10(width)) : 4;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*g", static_cast<int>(std::clamp(needed, 4.0, 17.0)), value);
+  return text;
+}
+
 std::vector<double> Marginal::pooled() const {
   std::vector<double> all;
   for (const auto& of : samples) all.insert(all.end(), of.begin(), of.end());
@@ -115,7 +117,7 @@ Canvas draw_marginals(const std::vector<Marginal>& marginals) {
     const double top = 130 + 260.0 * row;
     const Box box{left, top, left + 290, top + 170};
     canvas.text({left, top - 10},
-                m.name + " = " + number(m.mean) + " (" + number(m.low) + " to " + number(m.high) + ")",
+                m.name + " = " + m.text(m.mean) + " (" + m.text(m.low) + " to " + m.text(m.high) + ")",
                 {.size = 14, .colour = kInk});
     canvas.fill({left + at(m.range, m.low) * box.width(), box.top, left + at(m.range, m.high) * box.width(),
                  box.bottom},
@@ -133,7 +135,7 @@ Canvas draw_corner(const std::vector<Marginal>& marginals) {
   const double side = n > 6 ? 128 : 170;
   const int size = static_cast<int>(124 + side * n + 30);
   Canvas canvas(size, size);
-  title(canvas, "Posterior of all pairs of coordinates",
+  title(canvas, "Posterior of all pairs of parameters",
         "dark: 50 %, light: 90 % of the samples; red: the true values");
   for (int row = 0; row < n; ++row)
     for (int column = 0; column <= row; ++column) {
@@ -197,9 +199,9 @@ Canvas draw_traces(const std::vector<Marginal>& marginals) {
     canvas.clear_clip();
     canvas.frame(box, {kFaintInk, 1, 1, 0});
     canvas.text({30, box.top + box.height() / 2 + 5}, m.name, {.size = 15, .colour = kInk});
-    canvas.text({box.left - 6, box.bottom}, number(range.low, 2),
+    canvas.text({box.left - 6, box.bottom}, value_text(range.low, range),
                 {.size = 11, .colour = kInk, .align = Align::Right});
-    canvas.text({box.left - 6, box.top + 9}, number(range.high, 2),
+    canvas.text({box.left - 6, box.top + 9}, value_text(range.high, range),
                 {.size = 11, .colour = kInk, .align = Align::Right});
   }
   return canvas;

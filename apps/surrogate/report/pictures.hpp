@@ -11,6 +11,9 @@
 
 namespace surrogate {
 
+/// In as many digits, four at least, as show a hundredth of the range.
+std::string value_text(double value, Range range);
+
 struct Marginal {
   std::string name;
   Range range;                         // of the prior
@@ -19,6 +22,8 @@ struct Marginal {
   std::vector<std::vector<double>> samples;  // per ensemble
 
   std::vector<double> pooled() const;
+  /// In as many digits as tell the ends of the 90 % apart.
+  std::string text(double value) const { return value_text(value, {low, high}); }
 };
 
 /// One histogram per parameter over the whole range of its prior.

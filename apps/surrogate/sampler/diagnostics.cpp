@@ -69,6 +69,8 @@ double mean_of(const std::vector<double>& v) {
 }
 
 double variance_of(const std::vector<double>& v) {
+  // Of equal values exactly 0, though their mean is rounded.
+  if (std::ranges::all_of(v, [&](double x) { return x == v[0]; })) return 0;
   const double m = mean_of(v);
   double sum = 0;
   for (const double x : v) sum += (x - m) * (x - m);
@@ -94,7 +96,7 @@ Variances variances(const Sequences& chains) {
 
 double rhat(const Sequences& chains) {
   const Variances v = variances(chains);
-  return v.within > 0 ? std::sqrt(v.total / v.within) : 1;
+  return std::sqrt(v.total / v.within);  // x / 0 is infinite, and 0 / 0 no number
 }
 
 // As Stan and ArviZ have it, to rounding.

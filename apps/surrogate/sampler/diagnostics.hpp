@@ -9,10 +9,11 @@ using Sequences = std::vector<std::vector<double>>;
 
 /// Have the chains forgotten where they started? Rank-normalised split R-hat, the larger of bulk and folded:
 /// A. Vehtari, A. Gelman, D. Simpson, B. Carpenter, P.-C. Buerkner, Bayesian Analysis 16 (2021) 667,
-/// equations (3), (4), (14). Below 1.01: yes.
+/// equations (3), (4), (14). Below 1.01: yes. Of chains that are stuck, each in a place of its own, infinite;
+/// NaN when all samples are equal, as ArviZ has it.
 double split_rhat(const Sequences& chains);
 /// Effective number of independent samples, of the ranks: for the middle of the distribution (ibid.,
-/// (10)-(14)).
+/// (10)-(14)). When all samples are equal, their number, as ArviZ has it.
 double bulk_ess(const Sequences& chains);
 /// The same of the values themselves: for their mean.
 double mean_ess(const Sequences& chains);

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
+#include <limits>
 
 #include "apps/surrogate/sampler/random.hpp"
 
@@ -87,6 +89,26 @@ TEST(Diagnostics, AreArviZs) {
     EXPECT_NEAR(mean_ess(chains) / r.mean, 1, 1e-6) << r.rho << " " << r.shift;
     EXPECT_NEAR(mcse(chains) / r.mcse, 1, 1e-6) << r.rho << " " << r.shift;
   }
+}
+
+// References: ArviZ 0.23.4, as above, but for the R-hat of chains that stand apart: there it has 3.2e16,
+// since it rounds the mean of equal values, and formula (4) has a variance of 0 below the line.
+TEST(Diagnostics, SayThatChainsAreStuck) {
+  const auto stuck_at = [](std::initializer_list<double> places) {
+    Sequences chains;
+    for (const double place : places) chains.emplace_back(100, place);
+    return chains;
+  };
+  const Sequences apart = stuck_at({0.1, 0.23, 0.7, 0.91}), together = stuck_at({0.1, 0.1, 0.1});
+  EXPECT_EQ(split_rhat(apart), std::numeric_limits<double>::infinity());
+  EXPECT_NEAR(bulk_ess(apart), 4.3478260869565215, 1e-6);
+  EXPECT_NEAR(mean_ess(apart), 4.3478260869565215, 1e-6);
+  EXPECT_NEAR(mcse(apart), 0.15927703203014182, 1e-6);
+  EXPECT_TRUE(std::isnan(split_rhat(together))) << split_rhat(together);
+  EXPECT_EQ(bulk_ess(together), 300);
+  EXPECT_EQ(mean_ess(together), 300);
+  EXPECT_EQ(mcse(together), 0);
+  EXPECT_TRUE(std::isnan(split_rhat(stuck_at({0.1})))) << "of one chain there are two halves";
 }
 
 TEST(Diagnostics, Quantiles) {

@@ -6,6 +6,7 @@ Usage: umbridge_stub.py TROUBLE [FILE]      listens on $PORT of this machine
   dies                ends in the middle of its first run; the next server of the same FILE works
   refuses             answers each run with the protocol's error
   hangs               never answers a run
+  slow                answers a run after a while, as long as FILE is there
   sizes | version     has other sizes, speaks another version
   garbage             answers runs with what is no JSON
 """
@@ -15,6 +16,7 @@ import os
 import pathlib
 import sys
 import threading
+import time
 
 trouble = sys.argv[1]
 once = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
@@ -45,6 +47,8 @@ class Server(http.server.BaseHTTPRequestHandler):
             os._exit(3)
         if trouble == "hangs":
             threading.Event().wait()
+        if trouble == "slow" and once.exists():
+            time.sleep(.2)
         if trouble == "refuses":
             return self.answer({"error": {"type": "InvalidInput", "message": "not today"}}, 400)
         if trouble == "garbage":
