@@ -115,7 +115,8 @@ ProgramResult run_program(const std::vector<std::string>& argv, const std::strin
   auto arguments = pointers(argv);
   int error =
       posix_spawnp(&pid, argv[0].c_str(), &settings.actions, &settings.attributes, arguments.data(), environ);
-  // Debian's tc, which is no program of administrators alone, is where the PATH of an ordinary user does not look.
+  // Debian's tc, which is no program of administrators alone, is where the PATH of an ordinary user does not
+  // look.
   for (const char* folder : {"/usr/sbin/", "/sbin/"})
     if (error == ENOENT && argv[0].find('/') == std::string::npos)
       error = posix_spawn(&pid, (folder + argv[0]).c_str(), &settings.actions, &settings.attributes,

@@ -124,7 +124,8 @@ TEST(EventLoopTest, CallsNothingThatIsForgotten) {
   std::atomic<int> calls = 0;
   auto [reader, writer] = make_pipe();
   const EventLoop::Id id = loop.watch(std::move(reader), [&](int) {
-    ++calls;
+    // It may be called again before it is forgotten.
+    if (++calls > 1) return true;
     entered.notify();
     leave.wait_until(Wakeup::Clock::now() + std::chrono::seconds(20));
     return true;  // there is a byte still
