@@ -16,6 +16,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 
 OPTIONS = ['--quiet', '--extra-arg=-Wno-error', '--extra-arg=-Wno-unknown-warning-option']
@@ -85,10 +86,16 @@ class Known:
         unfinished.replace(record)
 
 
+def header_of_openmp(folder):
+    """An option by which clang finds an omp.h: that of GCC it cannot read, and its own is in another package."""
+    pathlib.Path(folder, 'omp.h').write_text('extern "C" int omp_get_thread_num(), omp_get_max_threads();\n')
+    return [f'--extra-arg=-isystem{folder}']
+
+
 def look_at(source, entry, arguments, known):
     """What clang-tidy says of it, in lines."""
     files = included(entry, arguments.root)  # before: what changes meanwhile is looked at again
-    said = subprocess.run([arguments.clang_tidy, '-p', str(arguments.build), *OPTIONS, source], cwd=arguments.root,
+    said = subprocess.run([arguments.clang_tidy, '-p', str(arguments.build), *OPTIONS, *arguments.more, source], cwd=arguments.root,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines = [line for line in said.stdout.splitlines() if FINDING.search(line)]
     if said.returncode != 0 and not lines:
@@ -129,7 +136,8 @@ def main():
         else:
             found.update(look_at(source, commands[source], arguments, known))
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with tempfile.TemporaryDirectory() as headers, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        arguments.more = header_of_openmp(headers)
         list(pool.map(one, new))
     for line in sorted(found):
         print(line)

@@ -92,11 +92,10 @@ void CurvePass::visit(std::int32_t cell, unsigned outside) {
     close(cell, level, shape.enter(), crossing_);
 
   const int stack = stack_of(shape, level);
-  if (leads_out(shape.side))
-    mark_external(cell, shape.side);
-  else if (shape.beyond_side == CellShape::later)
+  const bool has_neighbour = !leads_out(shape.side);
+  if (has_neighbour && shape.beyond_side == CellShape::later)
     push(stack, open(cell, level, shape, shape.side));
-  else if (!is_empty(stack))
+  else if (has_neighbour && !is_empty(stack))
     close(cell, level, shape.side, pop(stack));
   else
     mark_external(cell, shape.side);

@@ -118,7 +118,8 @@ class Update {
   // The next cell of the segment that is found anew.
   void add(unsigned outside) {
     Segment& s = segments_.back();
-    const CellShape& shape = shapes_[static_cast<std::size_t>(s.cells.to + s.cells.count)];
+    const CellShape& shape =
+        shapes_[static_cast<std::size_t>(s.cells.to) + static_cast<std::size_t>(s.cells.count)];
     outside_.push_back(static_cast<Outside>(outside));
     const bool opens_side = shape.beyond_side == CellShape::later && (outside >> shape.side & 1) == 0,
                crosses = (outside >> shape.leave() & 1) == 0;

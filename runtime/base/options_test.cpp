@@ -38,13 +38,15 @@ TEST(Numbers, AreFiniteWhateverElseIsAskedOfThem) {
 }
 
 class ConfigFile : public testing::Test {
+ public:
+  ~ConfigFile() override { std::remove(path_.c_str()); }
+
  protected:
   ConfigFile() {
     std::string pattern = testing::TempDir() + "empi-options-XXXXXX";
     ::close(::mkstemp(pattern.data()));
     path_ = pattern;
   }
-  ~ConfigFile() override { std::remove(path_.c_str()); }
   // What the program prints when it is told to read this; empty: it goes on.
   std::string refusal(const std::string& text) {
     std::ofstream(path_) << text;

@@ -14,8 +14,6 @@
 namespace surrogate {
 namespace {
 
-using testing::HasSubstr;
-
 std::vector<Parameter> named(const std::vector<std::string>& names) {
   std::vector<Parameter> parameters;
   for (const std::string& name : names) parameters.push_back({name, 0, 1});

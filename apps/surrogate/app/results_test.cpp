@@ -101,8 +101,10 @@ TEST_P(StuckRun, IsSaid) {
   EXPECT_EQ(stuck_parameters(inversion), std::vector<std::string>());
   auto& samples = inversion.state().samples;  // 3 ensembles of 20 rows of 3 coordinates and the density
   ASSERT_EQ(samples.size(), 240u);
-  for (std::size_t at = 0; at < samples.size(); ++at)
-    if (at % 4 == 1) samples[at] = GetParam() ? 0.3 : 0.1 + 0.23 * static_cast<double>(at / 80);
+  for (std::size_t at = 0; at < samples.size(); ++at) {
+    const std::size_t ensemble = at / 80;
+    if (at % 4 == 1) samples[at] = GetParam() ? 0.3 : 0.1 + 0.23 * static_cast<double>(ensemble);
+  }
   EXPECT_EQ(stuck_parameters(inversion), std::vector<std::string>{"frequency"});
   const io::test::ScratchFolder folder;
   write_results(folder.path(""), "{}", inversion);

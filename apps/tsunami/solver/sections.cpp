@@ -45,7 +45,8 @@ void Sections::build(const mesh::Mesh& mesh, bool second) {
           add(cells[static_cast<std::size_t>(k)], 2 * k + right, 2 * (k - first) + right);
       }
       for (std::int32_t j = 0; j < seams; ++j) {
-        const std::int32_t far = slots[seams_[static_cast<std::size_t>(first_seam + j)]] ^ 1;
+        const std::int32_t far =
+            slots[seams_[static_cast<std::size_t>(first_seam) + static_cast<std::size_t>(j)]] ^ 1;
         add((far & 1) != 0 ? e.right[far >> 1] : e.left[far >> 1], far, 2 * (range + j) + (far & 1));
       }
     }

@@ -20,7 +20,7 @@ void BasicSolver<Stored>::connect_faces() {
   const auto halo = static_cast<std::int32_t>(mesh_.halo_cells()),
              borders = static_cast<std::int32_t>(mesh_.boundary().size()),
              interior = static_cast<std::int32_t>(e.interior);
-  for (auto& f : outer_) f.resize(static_cast<std::size_t>(2 * halo + borders));
+  for (auto& f : outer_) f.resize(2 * mesh_.halo_cells() + mesh_.boundary().size());
   face_send_.resize(static_cast<std::size_t>(halo)), face_receive_.resize(static_cast<std::size_t>(halo));
   std::iota(face_receive_.begin(), face_receive_.end(), 0);
   std::iota(face_send_.begin(), face_send_.end(), halo + borders);
@@ -81,7 +81,8 @@ void BasicSolver<Stored>::find_kinds(const mesh::Transfer& t) {
   const auto find_around = [&](std::int32_t cell) {
     find_kind(static_cast<std::size_t>(cell));
     for (std::int32_t k = 0; k < 3; ++k) {
-      const std::int32_t slot = mesh_.cell_slots()[static_cast<std::size_t>(3 * cell + k)];
+      const std::int32_t slot =
+          mesh_.cell_slots()[3 * static_cast<std::size_t>(cell) + static_cast<std::size_t>(k)];
       const auto other = static_cast<std::size_t>(slot % 2 == 0 ? e.right[slot / 2] : e.left[slot / 2]);
       if (other < cells()) find_kind(other);
     }

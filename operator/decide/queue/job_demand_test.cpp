@@ -75,10 +75,10 @@ TEST(JobDemand, AWorkerIsWhatItsContainerAsksFor) {
 // numbers.
 TEST(JobDemand, AHugeRequestIsAnAmountThatNoPoolHas) {
   for (const char* amount : {"10P", "1e17", "9E", "1e300", "92233720368547758070"}) {
-    const std::string asks = std::string(amount);
-    const ElasticMPIJob greedy = job("", "", 1, 10000,
-                                     ", resources: {requests: {cpu: \"" + asks + "\", memory: \"" + asks +
-                                         "\", example.com/gpu: \"" + asks + "\"}}");
+    std::string asks = ", resources: {requests: {";
+    for (const char* what : {"cpu", "memory", "example.com/gpu"})
+      asks.append(what).append(": \"").append(amount).append("\", ");
+    const ElasticMPIJob greedy = job("", "", 1, 10000, asks.append("}}"));
     const WorkerNeeds needs = needs_of(greedy.spec);
     for (const std::int64_t one : {needs.shape.milli_cpu, needs.shape.memory_mib}) {
       EXPECT_GT(one, std::int64_t{1} << 33) << amount;

@@ -268,7 +268,7 @@ void Run::start(RunningJob& job) {
 void Run::start_due() {
   Jobs due;
   for (const auto& [job, why] : coming_.take_due(due)) {
-    console_.warning("job " + job + ": " + why);
+    console_.warning(std::string("job ").append(job).append(": ").append(why));
     if (exit_code_ == 0) exit_code_ = 1;
   }
   while (!due.empty()) {
