@@ -181,7 +181,8 @@ run_tests() {
   files=$(ctest --show-only=json-v1 "${choice[@]}" "$@" | python3 "$project/cmake/testing/needed.py")
   # With the cases on a cluster beside (scripts/test.sh), those come first: they wait for it.
   # shellcheck disable=SC2086  # one word each
-  alone_in "$preset" nice -n "$([[ -n ${EMPI_BUSY_LOCK:-} ]] && echo 10 || echo 0)" cmake --build . --target all $files ${EMPI_TEST_TARGETS:-}
+  alone_in "$preset" nice -n "$([[ -n ${EMPI_BUSY_LOCK:-} ]] && echo 10 || echo 0)" cmake --build . --target all $files ${EMPI_TEST_TARGETS:-} ||
+    not_built "$PWD"
   # What takes long starts early in a fresh clone, too.
   [[ -e $costs ]] || { mkdir -p "${costs%/*}" && awk '/^[0-9]/ { print $2, 1, $1 }' "$project/cmake/testing/slow.txt" >"$costs"; }
   if [[ -z ${EMPI_BUSY_LOCK:-} ]]; then
