@@ -73,31 +73,31 @@ names_output() {
   esac
 }
 
-# check_outputs ARGUMENTS...: of a command. Needs no root.
-check_outputs() {
+# check_words CHECK_INPUT ARGUMENTS...: of a command. CHECK_INPUT is called with what may be a path to be read.
+check_words() {
   local argument before='' output of_empi=false
-  for argument in "$@"; do
-    if names_output "$before" "$argument"; then check_output "$output"; fi
-    if [[ ${argument##*/} == empi ]]; then of_empi=true; fi
-    before=$argument
-  done
-}
-
-# check_paths ARGUMENTS...: of a command, and the variables EMPI_* and KUBECONFIG.
-check_paths() {
-  local argument before='' name output of_empi=false
-  check_outputs "$@"
-  for argument in "$@"; do
-    if ! names_output "$before" "$argument"; then
+  for argument in "${@:2}"; do
+    if names_output "$before" "$argument"; then
+      check_output "$output"
+    else
       case $before:$argument in
-        --data:*) check_input "$argument" must ;;
-        *:-*=*) check_input "${argument#*=}" ;;
-        *) check_input "$argument" ;;
+        --data:*) "$1" "$argument" must ;;
+        *:-*=*) "$1" "${argument#*=}" ;;
+        *) "$1" "$argument" ;;
       esac
     fi
     if [[ ${argument##*/} == empi ]]; then of_empi=true; fi
     before=$argument
   done
+}
+
+# check_outputs ARGUMENTS...: of a command. Needs no root.
+check_outputs() { check_words true "$@"; }
+
+# check_paths ARGUMENTS...: of a command, and the variables EMPI_* and KUBECONFIG.
+check_paths() {
+  local argument name
+  check_words check_input "$@"
   # Else another cluster would be asked than the user means.
   if [[ -n ${KUBECONFIG:-} && " $* " == *empi\ * ]]; then
     while IFS= read -r argument; do check_input "$argument"; done < <(tr ':' '\n' <<<"$KUBECONFIG")

@@ -88,7 +88,7 @@ class Known:
 
 def header_of_openmp(folder):
     """An option by which clang finds an omp.h: that of GCC it cannot read, and its own is in another package."""
-    pathlib.Path(folder, 'omp.h').write_text('extern "C" int omp_get_thread_num(), omp_get_max_threads();\n')
+    pathlib.Path(folder, 'omp.h').write_text('extern "C" int omp_get_thread_num();\n')
     return [f'--extra-arg=-isystem{folder}']
 
 

@@ -49,12 +49,9 @@ TEST(ParameterNames, ThatAreNotRefusedAreWritten) {
   problem.outputs = 1;
   problem.model = [](std::span<const double> p, std::span<double> y) { y[0] = 1 + p[0]; };
   problem.truth.assign(names.size(), 0.5);
-  Settings settings;
-  settings.reference_points = 4;
-  settings.most_points = 1;
+  Settings settings = test::short_run();
   settings.ensembles = 2;
   settings.samples = 16;
-  settings.sampler.burn_in = 10;
   Inversion inversion(std::move(problem), settings);
   test::run_through(inversion);
   const io::test::ScratchFolder folder;

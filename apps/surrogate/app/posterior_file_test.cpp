@@ -21,13 +21,7 @@ Inversion solved() {
     y[0] = p[0] + p[1], y[1] = p[0] * p[1];
   };
   problem.truth = {3, 0.5};
-  Settings settings;
-  settings.reference_points = 5;
-  settings.most_points = 20;
-  settings.ensembles = 3;
-  settings.samples = 60;
-  settings.sampler.burn_in = 20;
-  Inversion inversion(std::move(problem), settings);
+  Inversion inversion(std::move(problem), test::short_run());
   test::run_through(inversion);
   return inversion;
 }

@@ -190,22 +190,17 @@ void write_progress(const std::string& folder, const std::string& note, const In
   inversion.grid().save(folder + "/surrogate.grid", model.dump());
 }
 
-std::vector<std::string> stuck_parameters(const Inversion& inversion) {
-  std::vector<std::string> names;
-  for (std::size_t k = 0; k < inversion.problem().parameters.size(); ++k)
-    if (!std::isfinite(mcmc::split_rhat(values_of(inversion, k))))
-      names.push_back(inversion.problem().parameters[k].name);
-  return names;
-}
-
-void write_results(const std::string& folder, const std::string& note, const Inversion& inversion) {
+std::vector<std::string> write_results(const std::string& folder, const std::string& note,
+                                       const Inversion& inversion) {
   const State& state = inversion.state();
   const Settings& settings = inversion.settings();
   json parameters = json::array();
+  std::vector<std::string> stuck;
   double worst_rhat = 0, least_ess = 1e300;
   for (std::size_t k = 0; k < inversion.problem().parameters.size(); ++k) {
     parameters.push_back(parameter(inversion, k, values_of(inversion, k)));
     const auto rhat = parameters.back()["split_rhat"].get<double>();
+    if (!std::isfinite(rhat)) stuck.push_back(inversion.problem().parameters[k].name);
     if (std::isnan(rhat) || rhat > worst_rhat) worst_rhat = rhat;  // once NaN, it stays: nothing is more
     least_ess = std::min(least_ess, parameters.back()["bulk_ess"].get<double>());
   }
@@ -222,12 +217,13 @@ void write_results(const std::string& folder, const std::string& note, const Inv
                       {"parameters", parameters},
                       {"worst_split_rhat", worst_rhat},
                       {"least_bulk_ess", least_ess},
-                      {"stuck", stuck_parameters(inversion)},
+                      {"stuck", stuck},
                       {"rates", rates_of(inversion)},
                       {"fingerprint", io::hex(inversion.fingerprint())}});
   io::write_text(folder + "/surrogate.json", results.dump(2));
   write_samples(folder + "/samples.csv", inversion);
   write_posterior(folder + "/posterior.nc", inversion);
+  return stuck;
 }
 
 }  // namespace surrogate

@@ -27,12 +27,11 @@ void check_model(const std::string& path, const std::string& theirs, const std::
 /// phases.csv, and, after a build, surrogate.grid with describe_model() in it. Throws io::FileError.
 void write_progress(const std::string& folder, const std::string& note, const Inversion& inversion);
 
-/// Names of the parameters whose R-hat is no finite number, for no chain has moved while samples were taken.
-std::vector<std::string> stuck_parameters(const Inversion& inversion);
-
 /// At the end: samples.csv (one line per sample: ensemble, parameters, log density), and surrogate.json: what
 /// is in `note`, parameters {name, true, mean, sd, quantiles, rhat, ess, mcse}, builds, rates, fingerprint,
-/// and what is stuck: an R-hat that is no finite number is null. Throws io::FileError.
-void write_results(const std::string& folder, const std::string& note, const Inversion& inversion);
+/// and what is stuck: an R-hat that is no finite number is null. Returns the names of the parameters that
+/// are, for no chain has moved while samples were taken. Throws io::FileError.
+std::vector<std::string> write_results(const std::string& folder, const std::string& note,
+                                       const Inversion& inversion);
 
 }  // namespace surrogate

@@ -81,8 +81,7 @@ int solve(elastic::MasterWorker& job, const Problem& problem, const Settings& se
   }
   try {
     if (!job.left() && job.master()) {
-      write_results(folder, note, *inversion);
-      if (const auto stuck = stuck_parameters(*inversion); !stuck.empty())
+      if (const auto stuck = write_results(folder, note, *inversion); !stuck.empty())
         std::fprintf(
             stderr,
             "inverse problem: the chains are stuck, R-hat of %s is no finite number: these samples are no "

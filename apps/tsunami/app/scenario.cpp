@@ -9,6 +9,7 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/input_file.hpp"
+#include "apps/io/run_folder.hpp"
 #include "apps/tsunami/app/sea_floor.hpp"
 #include "apps/tsunami/io/analytic_ocean.hpp"
 #include "apps/tsunami/io/dtopo.hpp"
@@ -252,8 +253,8 @@ Scenario make_scenario(const Options& options) {
       topography = {own};
   const bool built_in = topography.empty();
   Rasters depth = read_bathymetry(topography, domain);
-  std::uint64_t in_files = 0;
-  for (const auto& raster : depth) in_files = empi::mix64(in_files ^ io::hash_of(*raster));
+  Scenario scenario;
+  for (const auto& raster : depth) scenario.floor = empi::mix64(scenario.floor ^ io::hash_of(*raster));
   if (built_in) {
     depth.push_back(std::make_shared<io::Raster>(io::analytic_ocean_raster()));
     const io::Region box = depth.back()->region();
@@ -261,7 +262,6 @@ Scenario make_scenario(const Options& options) {
       throw io::FileError("empi-tsunami", "", "a --topography for the domain " + words(domain),
                           "the built-in ocean of " + words(box), kFetchData);
   }
-  Scenario scenario;
   if (built_in && !options.data.empty())
     scenario.remarks.push_back("no bathymetry of Chile 2010 in " + options.data +
                                ", so the ocean is the built-in one; " + kFetchData);
@@ -294,7 +294,7 @@ Scenario make_scenario(const Options& options) {
   }
   Roughness roughness = read_manning(options, domain);
   scenario.bed.manning = std::move(roughness.n);
-  scenario.floor = roughness.hash != 0 ? empi::mix64(in_files ^ roughness.hash) : in_files;
+  scenario.floor = empi::mix64(scenario.floor ^ roughness.hash);
   scenario.description = "bathymetry: " + names + "; source: " + empi::joined(sources);
   if (const ManningOption& m = options.manning; !m.file.empty())
     scenario.description +=
@@ -392,10 +392,8 @@ std::string name_case(const Options& o, const Scenario& scenario) {
     places += "; no limit of speeds";
   else if (o.speed_limit != Options{}.speed_limit)
     places += empi::format("; at most %g m/s", o.speed_limit);
-  if (scenario.sources != 0)
-    places += empi::format("; the sources' files %016llx", static_cast<unsigned long long>(scenario.sources));
-  if (scenario.floor != 0)
-    places += empi::format("; the floor's files %016llx", static_cast<unsigned long long>(scenario.floor));
+  if (scenario.sources != 0) places += "; the sources' files " + io::hex(scenario.sources);
+  if (scenario.floor != 0) places += "; the floor's files " + io::hex(scenario.floor);
   if (o.tide != 0) places += empi::format("; tide %g m", o.tide);
   return scenario.description + places +
          empi::format("; %g to %g E, %g to %g N, %d x %d roots, levels %d to %d, coast %d", o.west, o.east,
