@@ -157,9 +157,10 @@ TEST_F(Refusal, NoAnswerAtTheShortestStepIsAnError) {
       "fluid: {c_w_per_psi: 0, c_o_per_psi: 0, c_rock_per_psi: 0}\nwells:\n  - {name: I, type: injector, "
       "block: [1, 1], rate_stb_per_day: 500, bhp_psi: 8000}\n  - {name: P, type: producer, block: [5, 5], "
       "bhp_psi: 3000}\n");
+  const std::string arguments =
+      "--layers 16 --out " + folder.path("out") + " --grid " + grid + " --deck " + deck;
   for (const int ranks : {1, 2}) {
-    const Ended ended =
-        run("--layers 16 --out " + folder.path("out") + " --grid " + grid + " --deck " + deck, ranks);
+    const Ended ended = run(arguments, ranks);
     EXPECT_EQ(ended.status, 1) << ended.output;
     EXPECT_NE(ended.output.find("empi-spe10: pressure: no convergence: residual "), std::string::npos)
         << ended.output;

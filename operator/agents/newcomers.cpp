@@ -32,7 +32,7 @@ std::set<std::string> Newcomers::answering(const ElasticMPIJob& job, const std::
   auto& kept = entries_[key];
   if (!kept) kept = std::make_shared<Entry>();
   const std::shared_ptr<Entry> entry = kept;
-  const std::set<std::string> before = entry->answered = among(pods, entry->answered);
+  std::set<std::string> before = entry->answered = among(pods, entry->answered);
   if (before.size() == pods.size()) return before;
   bool asked_now = false;
   if (entry->in_hand) {

@@ -111,10 +111,13 @@ TEST(Accounting, CannotBeWrittenByAProgram) {
   const std::string record = accounting_line(ended_job(), at(500)), entry = accounting_entry(key, record);
   const std::string start = "2026-09-21T14:13:20.000 info: ";
   std::string log;
+  const auto write = [&](const std::string& line) {
+    log.append(start).append(empi::one_line(line)).append("\n");
+  };
   for (const std::string& forged :
        {entry, "\n" + start + entry, "\r" + start + entry, "\x1b[2K\x1b[G" + start + entry}) {
-    log += start + empi::one_line("team/demo: WorkerFailed: worker demo-w-0 (exit code 1): " + forged) + "\n";
-    log += start + empi::one_line("demo: asking the lead: " + forged) + "\n";
+    write("team/demo: WorkerFailed: worker demo-w-0 (exit code 1): " + forged);
+    write("demo: asking the lead: " + forged);
   }
   EXPECT_EQ(log.find_first_of("\r\x1b"), log.npos);
   EXPECT_EQ(accounts_in(log), "");

@@ -31,7 +31,7 @@ class ExecPluginTest : public ::testing::Test {
     char name[] = "/tmp/empi-exec-plugin-XXXXXX";
     folder_ = mkdtemp(name);
   }
-  ~ExecPluginTest() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
 
   // A program "login" with these lines.
   std::string program(const std::string& script) const {

@@ -17,7 +17,7 @@ class RootKeyFile : public ::testing::Test {
     folder = mkdtemp(name);
     path = folder + "/key";
   }
-  ~RootKeyFile() override { std::filesystem::remove_all(folder); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
   void write(const std::string& text) { std::ofstream(path) << text; }
 
   std::string folder, path;

@@ -30,7 +30,7 @@ class Tls : public ::testing::Test {
     char name[] = "/tmp/empi-kube-tls-XXXXXX";
     folder = mkdtemp(name);
   }
-  ~Tls() override { std::filesystem::remove_all(folder); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
   std::string write(const std::string& name, const std::string& text) {
     const std::string file = folder + "/" + name;
     std::ofstream(file) << text;

@@ -67,8 +67,9 @@ TEST(Framer, DamagedStreamsNeverInventEvents) {
   std::mt19937 random(8);
   const std::string line = R"({"type":"MODIFIED","object":{"metadata":{"name":"p","resourceVersion":"5"}}})"
                            "\n";
+  const std::string whole = line + line + line;
   for (int round = 0; round < 3000; ++round) {
-    std::string stream = line + line + line;
+    std::string stream = whole;
     for (int i = 0; i < 3; ++i) stream[random() % stream.size()] = static_cast<char>(random());
     WatchFramer framer(200);
     std::size_t events = 0;

@@ -131,7 +131,7 @@ struct HttpApi::Impl {
 };
 
 HttpApi::HttpApi(const std::string& address, int port, TokenFile& token, ApiHandlers& handlers,
-                 const HttpLimits& limits, std::shared_ptr<tls::Credentials> credentials)
+                 const HttpLimits& limits, const std::shared_ptr<tls::Credentials>& credentials)
     : impl_(std::make_unique<Impl>(token, handlers, limits, credentials)) {
   impl_->route();
   impl_->port = impl_->server.open(address, port);

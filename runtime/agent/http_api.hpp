@@ -54,7 +54,7 @@ class HttpApi {
   // Port 0: any. With credentials by TLS: the job's controller may command, its workers may send messages,
   // and whoever shows no certificate may ask for health.
   HttpApi(const std::string& address, int port, TokenFile& token, ApiHandlers& handlers,
-          const HttpLimits& limits = {}, std::shared_ptr<tls::Credentials> credentials = nullptr);
+          const HttpLimits& limits = {}, const std::shared_ptr<tls::Credentials>& credentials = nullptr);
   // By a Unix socket, for the pod's sidecar: the report, and no command.
   HttpApi(const std::string& socket, TokenFile& token, ApiHandlers& handlers, const HttpLimits& limits = {});
   ~HttpApi();

@@ -69,7 +69,7 @@ InfoList unpack(const std::string& bytes, std::size_t infos) {
   pmix_data_buffer_t buffer;
   PMIX_DATA_BUFFER_CONSTRUCT(&buffer);
   char* copy = static_cast<char*>(std::malloc(bytes.size() + 1));
-  std::memcpy(copy, bytes.data(), bytes.size());
+  std::ranges::copy(bytes, copy);
   buffer.base_ptr = buffer.unpack_ptr = copy;
   buffer.pack_ptr = copy + bytes.size();
   buffer.bytes_allocated = buffer.bytes_used = bytes.size();

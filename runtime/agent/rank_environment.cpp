@@ -109,7 +109,7 @@ std::vector<std::string> rank_environment(const Options& options, const RankPlac
   }
   load(v, pmix);
   std::vector<std::string> entries;
-  for (const auto& [name, value] : v) entries.push_back(name + "=" + value);
+  for (const auto& [name, value] : v) entries.push_back(std::string(name).append("=").append(value));
   return entries;
 }
 
