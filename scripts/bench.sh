@@ -29,7 +29,8 @@ recover|python3 apps/bench/recover.py|the loss of a rank, a pod or the lead of a
 swe|bench_swe|cell updates of the shallow-water step per second and core
 adaption|bench_adaption|mesh adaption and balancing over step time
 local-steps|bench_local_steps|what local time steps could save at most, on Chile 2010 and on a nest; options of empi-tsunami
-tsunami-accuracy|python3 apps/tsunami/testing/accuracy.py|the tsunami beside buoys, laboratories and exact solutions: a folder with tables and pictures (a quarter of an hour); --out DIR, --data DIR
+tsunami-accuracy|python3 apps/tsunami/testing/tsunami_accuracy.py|the tsunami beside buoys, laboratories and exact solutions: a folder with tables and pictures (a quarter of an hour); --out DIR, --data DIR
+spe10-accuracy|python3 apps/spe10/testing/spe10_accuracy.py|the reservoir beside OPM Flow and exact solutions: a folder with tables and pictures (ten minutes); --all: all 85 layers, too; --out DIR, --data DIR
 spe10-pressure|bench_reservoir pressure|our pressure step over hypre alone and over hypre on the seven-point matrix of the same blocks, on the SPE10 field; arguments: layers (16 85)
 spe10-step|bench_reservoir step|seconds per step of the reservoir, bottom 16 layers, adapted and full mesh
 spe10-flow|bash apps/spe10/bench/flow.sh|30 days of the reservoir over OPM Flow on the same deck
@@ -40,6 +41,7 @@ elastic-tsunami|python3 apps/bench/fair.py tsunami|the elastic tsunami against f
 elastic-spe10|python3 apps/bench/fair.py spe10|the same of the reservoir
 sweep|python3 apps/bench/sweep.py|how long an iteration takes at each fixed size; arguments: spe10, tsunami or jacobi, then sizes (1 2 3 4 6 8)
 build|python3 scripts/bench_build.py|processor time of compiling everything that CI compiles, over that of an older commit; --sample N, --base COMMIT
+surrogate-accuracy|python3 apps/surrogate/testing/surrogate_accuracy.py|the inverse problem beside published flows, its surrogate by border and criterion: a folder with tables (some minutes); --out DIR
 surrogate-runs|bench_surrogate_runs|forward runs until the surrogate error is as low as it is by default, over those by surpluses alone (elastic-surrogate.forward_runs); argument: error (.01)
 elastic-surrogate|python3 apps/bench/fair.py surrogate|the same of the inverse problem
 elastic-combined|python3 apps/bench/fair.py combined|the three of them added up, over the best fixed size of each; those that --out DIR has are not run again

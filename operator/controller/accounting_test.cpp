@@ -9,6 +9,7 @@
 #include <iterator>
 #include <regex>
 #include <sstream>
+#include <vector>
 
 #include "operator/controller/testing/memory_job.hpp"
 #include "operator/simulate/trace.hpp"
@@ -114,8 +115,9 @@ TEST(Accounting, CannotBeWrittenByAProgram) {
   const auto write = [&](const std::string& line) {
     log.append(start).append(empi::one_line(line)).append("\n");
   };
-  for (const std::string& forged :
-       {entry, "\n" + start + entry, "\r" + start + entry, "\x1b[2K\x1b[G" + start + entry}) {
+  const std::vector<std::string> forgeries = {entry, "\n" + start + entry, "\r" + start + entry,
+                                              "\x1b[2K\x1b[G" + start + entry};
+  for (const std::string& forged : forgeries) {
     write("team/demo: WorkerFailed: worker demo-w-0 (exit code 1): " + forged);
     write("demo: asking the lead: " + forged);
   }

@@ -25,7 +25,7 @@ TEST(UniqueFd, HasOneOwner) {
   UniqueFd first = opened();
   const int number = first.get();
   UniqueFd second(std::move(first));
-  EXPECT_FALSE(first);
+  EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): what is promised of it
   EXPECT_EQ(second.get(), number);
   first = opened();
   const int replaced = first.get();

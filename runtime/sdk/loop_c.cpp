@@ -46,7 +46,9 @@ class PointerArray final : public detail::Array {
   void accept() noexcept override { static_cast<void>(swap_in()); }
   std::shared_ptr<void> accept_and_keep() override { return {swap_in().release(), Release()}; }
   void drop() noexcept override { fresh_.reset(); }
-  void abandon_fresh() noexcept override { static_cast<void>(fresh_.release()); }
+  void abandon_fresh() noexcept override {
+    static_cast<void>(fresh_.release());  // NOLINT(bugprone-unused-return-value): MPI may still write into it
+  }
   void resize(std::size_t size) override {
     static_cast<void>(make_fresh(size));
     static_cast<void>(swap_in());

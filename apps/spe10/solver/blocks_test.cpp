@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "apps/io/test_record.hpp"
 #include "apps/spe10/model/fluid.hpp"
 #include "apps/spe10/solver/pressure.hpp"
 #include "apps/spe10/testing/seven_point.hpp"
@@ -77,6 +78,7 @@ void expect_seven_points(const Field& field) {
         worst = std::max(worst, std::abs(columns.p[columns.at(i, z)] - expected[b]));
       else
         EXPECT_NEAR(columns.p[columns.at(i, z)], old_p[b], 1e-12) << "an inactive block keeps what it has";
+  io::test::record("error", worst);
   EXPECT_LE(worst, 1e-9) << "of pressures up to 104";
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "apps/io/test_record.hpp"
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/solver/pressure.hpp"
 
@@ -42,6 +43,8 @@ TEST(Coarsening, MixedColumnsLetAsMuchThroughAsTheirBlocks) {
   }
   const double coarse = upward(field, 2), middle = upward(field, 3), fine = upward(field, 4);
   std::printf("%.4g ft3/day on level 2, %.4g on 3, %.4g on 4\n", coarse, middle, fine);
+  io::test::record("level2", coarse / fine - 1);
+  io::test::record("level3", middle / fine - 1);
   EXPECT_NEAR(coarse, fine, 0.2 * fine);
   EXPECT_NEAR(middle, fine, 0.2 * fine);
 }

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <map>
 
+#include "apps/io/test_record.hpp"
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/solver/simulator.hpp"
 
@@ -144,6 +145,8 @@ TEST(Flow, BuckleyLeverettFront) {
   if (rank_of(MPI_COMM_WORLD) == 0)
     std::printf("L1 error %.5f and %.5f, order %.2f; front %.2f %% and %.2f %% off\n", coarse.error_l1,
                 fine.error_l1, order, 100 * coarse.front_error, 100 * fine.front_error);
+  io::test::record("order", order);
+  io::test::record("front", fine.front_error);
   EXPECT_GE(order, 0.6);
   EXPECT_LE(fine.front_error, 0.01);
   EXPECT_GE(fine.lowest, 0.2 - 1e-9);
@@ -227,6 +230,9 @@ TEST(Flow, FiveSpotBreakthroughConverges) {
   if (size_of(MPI_COMM_WORLD) > 1) GTEST_SKIP() << "one rank says it all";
   const double coarse = breakthrough(4), middle = breakthrough(6), fine = breakthrough(8);
   std::printf("breakthrough at %.4f, %.4f, %.4f pore volumes\n", coarse, middle, fine);
+  io::test::record("level4", coarse);
+  io::test::record("level6", middle);
+  io::test::record("level8", fine);
   EXPECT_GT(fine, 0);
   // Two halvings of the cells' sides each: the error of first order falls to a quarter.
   EXPECT_LT(std::abs(fine - middle), 0.5 * std::abs(middle - coarse));

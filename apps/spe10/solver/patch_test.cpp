@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/io/test_record.hpp"
 #include "apps/spe10/model/fluid.hpp"
 #include "apps/spe10/solver/columns.hpp"
 #include "apps/spe10/solver/pressure.hpp"
@@ -74,6 +75,7 @@ TEST_P(Patch, LinearPressureIsExact) {
   const bool diagonal = rock.kxy == 0 && rock.kxz == 0 && rock.kyz == 0;
   EXPECT_EQ(blocks > 0, diagonal);
   EXPECT_LT(blocks, static_cast<int>(columns.own())) << "no other triangles";
+  io::test::record("error", worst);
   EXPECT_LE(worst, 1e-10) << "largest error of the pressure, psi";
   EXPECT_LE(flux_error, 1e-9 * size) << "largest error of a flux";
 }

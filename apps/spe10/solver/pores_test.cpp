@@ -8,6 +8,7 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/test_files.hpp"
+#include "apps/io/test_record.hpp"
 #include "apps/mesh/mpi_check.hpp"
 #include "apps/spe10/solver/simulator.hpp"
 
@@ -83,6 +84,7 @@ TEST(Pores, RealOnesDoNotStallTheTransport) {
   EXPECT_NE(real.description.find("68 blocks inactive"), std::string::npos) << real.description;
   const auto without = substeps(field, 60, 150), with = substeps(real, 60, 150);
   std::printf("%lld substeps, %lld without\n", static_cast<long long>(with), static_cast<long long>(without));
+  io::test::record("substeps", static_cast<double>(with) / static_cast<double>(without));
   EXPECT_LE(with, 2 * without);
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "apps/io/test_record.hpp"
 #include "apps/spe10/model/fluid.hpp"
 #include "apps/spe10/solver/simulator.hpp"
 
@@ -62,6 +63,7 @@ TEST_P(Radial, FlowIsTheExactOne) {
   double all = 0;
   MPI_Allreduce(&flow, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   const double exact = 2 * M_PI * std::sqrt(static_cast<double>(kx) * ky) * kDarcy * frame.dz * 2;
+  io::test::record("flow", all / exact - 1);
   EXPECT_NEAR(all / exact, 1, 0.01);
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "apps/io/test_record.hpp"
 #include "apps/surrogate/flow/flow.hpp"
 
 namespace flow {
@@ -76,6 +77,7 @@ void expect_ghia(int re, std::vector<double> times) {
     EXPECT_NEAR(flow.v_at(r.at, 0.5), r.value(re), 0.01) << "v at x = " << r.at;
     worst = std::max(worst, std::abs(flow.v_at(r.at, 0.5) - r.value(re)));
   }
+  io::test::record("deviation", worst);
   std::printf("Re %d: largest deviation %.4f, acceleration %.1e\n", re, worst, flow.acceleration());
 }
 

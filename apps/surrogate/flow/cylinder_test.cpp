@@ -14,6 +14,8 @@ namespace {
 TEST(Cylinder, ConvergesToSchaeferAndTurek) {
   using testing::kReference;
   const testing::Coefficients coarse = testing::around_a_cylinder(41), fine = testing::around_a_cylinder(82);
+  testing::record_coefficients("10", coarse);
+  testing::record_coefficients("20", fine);
   EXPECT_NEAR(coarse.drag, kReference.drag, 0.022 * kReference.drag);  // found: 5.688, 5.620
   EXPECT_NEAR(fine.drag, kReference.drag, 0.009 * kReference.drag);
   EXPECT_NEAR(coarse.lift, kReference.lift, 0.0022);  // .0089, .0107

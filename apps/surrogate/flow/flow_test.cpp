@@ -8,6 +8,8 @@
 #include <numbers>
 #include <random>
 
+#include "apps/io/test_record.hpp"
+
 namespace flow {
 namespace {
 
@@ -74,6 +76,8 @@ double poiseuille_error(int ny) {
 
 TEST(Flow, PoiseuilleConvergesAtSecondOrder) {
   const double coarse = poiseuille_error(8), fine = poiseuille_error(16), finest = poiseuille_error(32);
+  io::test::record("error", finest);
+  io::test::record("order", std::log2(fine / finest));
   EXPECT_LT(finest, 2e-3);
   EXPECT_GT(std::log2(coarse / fine), 1.8) << coarse << " " << fine;
   EXPECT_GT(std::log2(fine / finest), 1.9) << fine << " " << finest;

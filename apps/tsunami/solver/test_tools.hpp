@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/io/test_record.hpp"
 #include "apps/tsunami/solver/solver.hpp"
 #include "runtime/base/hash.hpp"
 
@@ -16,10 +17,7 @@ namespace swe::testing {
 
 constexpr double kG = 9.81;  // m/s^2
 
-// For the report of ./dev bench tsunami-accuracy.
-inline void record(const std::string& key, double value) {
-  ::testing::Test::RecordProperty(key, std::to_string(value));
-}
+using io::test::record;
 
 inline void run(Solver& s, double end) {
   while (s.time() < end) s.step(end - s.time());

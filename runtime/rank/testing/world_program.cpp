@@ -47,21 +47,21 @@ void check_attributes(int size) {
   int* value = nullptr;
   int found = 0;
   for (const int keyval : {MPI_TAG_UB, MPI_WTIME_IS_GLOBAL, MPI_APPNUM, MPI_LASTUSEDCODE}) {
-    MPI_Comm_get_attr(MPI_COMM_WORLD, keyval, &value, &found);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, keyval, static_cast<void*>(&value), &found);
     int *plain = nullptr, plain_found = 0;
-    PMPI_Comm_get_attr(MPI_COMM_WORLD, keyval, &plain, &plain_found);
+    PMPI_Comm_get_attr(MPI_COMM_WORLD, keyval, static_cast<void*>(&plain), &plain_found);
     CHECK(found == plain_found && (!found || value == plain));
   }
-  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &value, &found);
+  MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, static_cast<void*>(&value), &found);
   CHECK(!found || *value >= size);
   int keyval = MPI_KEYVAL_INVALID, data = 7;
   MPI_Comm_create_keyval(MPI_COMM_DUP_FN, delete_counting, &keyval, nullptr);
   MPI_Comm_set_attr(MPI_COMM_WORLD, keyval, &data);
-  MPI_Comm_get_attr(MPI_COMM_WORLD, keyval, &value, &found);
+  MPI_Comm_get_attr(MPI_COMM_WORLD, keyval, static_cast<void*>(&value), &found);
   CHECK(found && value == &data);
   MPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
   CHECK(deleted == 1);
-  MPI_Comm_get_attr(MPI_COMM_WORLD, keyval, &value, &found);
+  MPI_Comm_get_attr(MPI_COMM_WORLD, keyval, static_cast<void*>(&value), &found);
   CHECK(!found);
   MPI_Comm_free_keyval(&keyval);
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "runtime/rank/testing/check.hpp"
@@ -29,7 +30,9 @@ class Storage {
  public:
   template <class T>
   T* make(const std::vector<T>& values) {
-    return static_cast<T*>(make_bytes(values.data(), values.size() * sizeof(T)));
+    // T may be a pointer (MPI_Datatype), whose own bytes are meant.
+    return static_cast<T*>(
+        make_bytes(static_cast<const void*>(values.data()), std::span(values).size_bytes()));
   }
   // Received ints, kept for the comparison.
   void* receive(const std::vector<int>& before) {

@@ -2,7 +2,9 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <string>
 
+#include "apps/io/test_record.hpp"
 #include "apps/surrogate/flow/flow.hpp"
 
 namespace flow::testing {
@@ -36,6 +38,12 @@ inline Coefficients around_a_cylinder(int ny) {
   const Force force = flow.force();
   const double unit = 2 / (0.2 * 0.2 * 0.1);  // over the mean velocity's square and the diameter
   return {unit * force.x, unit * force.y, flow.pressure_at(0.15, 0.2) - flow.pressure_at(0.25, 0.2)};
+}
+
+inline void record_coefficients(const std::string& cells, const Coefficients& found) {
+  io::test::record("drag" + cells, found.drag);
+  io::test::record("lift" + cells, found.lift);
+  io::test::record("pressure" + cells, found.pressure);
 }
 
 inline constexpr Coefficients kReference{5.58, 0.0107, 0.1174};  // the middles of the intervals

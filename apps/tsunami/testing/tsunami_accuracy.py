@@ -6,19 +6,17 @@ Runs Chile 2010 on three meshes and Tohoku 2011 with both solvers (where their d
 say what they measured. The folder gets tables.md, and of each run the record of its gauges with a picture; figures are the rms
 errors at the buoys.
 
-Usage: accuracy.py [--out DIR] [--data DIR]          (out/bench/tsunami-accuracy; EMPI_DATA or ../shared/data)
+Usage: tsunami_accuracy.py [--out DIR] [--data DIR]          (out/bench/tsunami-accuracy; EMPI_DATA or ../shared/data)
 """
 # targets: all swe_second_order_test swe_benchmark_test swe_border_test swe_nthmp_test
-import argparse
-import json
-import os
 import pathlib
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
-from elastic import Bench, note  # noqa: E402
+from accuracy import arguments_of, run_tests, table, write_tables  # noqa: E402
+from elastic import note  # noqa: E402
 
 import buoys  # noqa: E402
 
@@ -27,44 +25,6 @@ TESTS = ("swe_second_order_test", "swe_benchmark_test", "swe_border_test", "swe_
 GEOCLAW = {"32412": {"rms": .0334, "correlation": .79},
            "21413": {"rms": .0767, "shifted": .0731, "correlation": .841, "max": .735, "at": 4842},
            "21418": {"rms": .2236, "shifted": .1671, "correlation": .573, "max": 1.490, "at": 1795}}
-
-
-class Measured(dict):
-    """What tests have recorded: {"Suite.Case": {key: number}}. What was skipped is a dash."""
-
-    def of(self, case, key):
-        return self.get(case, {}).get(key)
-
-    def text(self, case, *keys, digits=2, unit=""):
-        """The figures in percent, say, with as many digits that count."""
-        values = [self.of(case, key) for key in keys]
-        if any(value is None for value in values):
-            return "-"
-        scale = 100 if unit == " %" else 1
-        return ", ".join(f"{scale * value:.{digits}g}" for value in values) + unit
-
-
-def run_tests(out):
-    measured = Measured()
-    for test in TESTS:
-        note(f"running {test}")
-        report = out / f"{test}.json"
-        subprocess.run([test, f"--gtest_output=json:{report}"], check=True, stdout=subprocess.DEVNULL)
-        for suite in json.loads(report.read_text())["testsuites"]:
-            for case in suite["testsuite"]:
-                figures = {}
-                for key, value in case.items():
-                    try:
-                        figures[key] = float(value)
-                    except (TypeError, ValueError):
-                        continue  # of the test itself: its name, say
-                measured[f"{suite['name']}.{case['name']}"] = figures
-    return measured
-
-
-def table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
 
 
 def chile_table(runs):
@@ -127,14 +87,8 @@ def solutions_table(m):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="./dev bench tsunami-accuracy", description=__doc__.split("\n")[0])
-    root = HERE.parents[2]
-    parser.add_argument("--out", type=pathlib.Path, default=root / "out/bench/tsunami-accuracy")
-    parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path(os.environ.get("EMPI_DATA") or root.parent / "shared/data"))
-    args = parser.parse_args()
-    out = args.out.resolve()
-    out.mkdir(parents=True, exist_ok=True)
-    bench = Bench("tsunami-accuracy", out)
+    args, bench = arguments_of("tsunami-accuracy", __doc__)
+    out = args.out
     tables = []
     try:
         runs = {}
@@ -164,9 +118,8 @@ def main():
         bench.figure("tohoku2011.updates_per_s", runs["augrie"]["cell_updates"] / seconds["augrie"], "1/s")
     except buoys.NoData as missing:
         note(f"Tohoku 2011 is skipped: {missing}")
-    tables.append("## Exact solutions and laboratories\n\n" + solutions_table(run_tests(out)))
-    (out / "tables.md").write_text("# Accuracy of the tsunami\n\n" + "\n".join(tables))
-    note(f"{out / 'tables.md'}")
+    tables.append("## Exact solutions and laboratories\n\n" + solutions_table(run_tests(TESTS, args)))
+    write_tables(out, "Accuracy of the tsunami", tables)
 
 
 if __name__ == "__main__":
