@@ -150,12 +150,13 @@ use_build() {
 # Builds what the chosen tests need and runs them. Without a number of its own, ctest runs three at a time for each
 # core: most wait for processes; those that compute on several ranks count twice (PROCESSORS).
 run_tests() {
-  local choice=(--label-exclude '^long$') jobs=() argument files status=0 lines=
+  local choice=(--label-exclude '^long$') jobs=() argument files status=0 lines= together=false
   local run=(ctest --output-on-failure --timeout 300 --output-junit)
   local costs=Testing/Temporary/CTestCostData.txt failures=Testing/Temporary/LastTestsFailed.log
   case ${1:-} in
     fast)
       choice=(--label-regex '^fast$' --no-tests=error)
+      together=true
       shift
       ;;
     long)
@@ -169,6 +170,8 @@ run_tests() {
       -j* | --parallel*) jobs=() ;;
       -L* | --label-*) choice=() ;;
     esac
+    # What only chooses leaves open how they are run.
+    case $argument in -[RE]*) ;; -*) together=false ;; esac
   done
   configure "$preset"
   use_build
@@ -185,6 +188,10 @@ run_tests() {
     not_built "$PWD"
   # What takes long starts early in a fresh clone, too.
   [[ -e $costs ]] || { mkdir -p "${costs%/*}" && awk '/^[0-9]/ { print $2, 1, $1 }' "$project/cmake/testing/slow.txt" >"$costs"; }
+  if $together; then
+    ctest --show-only=json-v1 "${choice[@]}" "$@" | python3 "$project/cmake/testing/together.py"
+    return
+  fi
   if [[ -z ${EMPI_BUSY_LOCK:-} ]]; then
     "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@"
     return

@@ -7,7 +7,8 @@ test_usage() {
   cat <<'USAGE'
 Usage: ./dev test [CTEST ARGS]         builds and runs every test, and the cases on a Kubernetes (./dev e2e) beside them;
                                        with arguments that choose (-R, -L, ...), those only and only what they need
-       ./dev test fast [CTEST ARGS]    every test that takes less than a second
+       ./dev test fast [CTEST ARGS]    every test that takes less than a second, a program at a time;
+                                       with CTEST ARGS that do not only choose, each case by ctest
        ./dev test long [CTEST ARGS]    what takes up to an hour and is part of nothing else
        ./dev test full [CTEST ARGS]    as ./dev test, in every configuration that a test has, in build/full
        ./dev test --openmpi VERSION [CTEST ARGS]   what uses MPI in the runtime, on another Open MPI (docs/openmpi.md)

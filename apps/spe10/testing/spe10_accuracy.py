@@ -9,7 +9,7 @@ day 30.
 
 Usage: spe10_accuracy.py [--all] [--out DIR] [--data DIR]      (out/bench/spe10-accuracy; EMPI_DATA or ../shared/data)
 """
-# targets: all spe10_patch_test spe10_blocks_test spe10_flow_test spe10_coarsening_test spe10_pores_test spe10_wells_test spe10_solver_test
+# targets: empi-spe10 empi-spe10-report spe10_patch_test spe10_blocks_test spe10_flow_test spe10_coarsening_test spe10_pores_test spe10_wells_test spe10_solver_test
 import pathlib
 import subprocess
 import sys

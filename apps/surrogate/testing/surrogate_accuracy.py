@@ -8,7 +8,7 @@ points, and the drag on the cylinder over Schaefer and Turek's.
 
 Usage: surrogate_accuracy.py [--out DIR]          (out/bench/surrogate-accuracy)
 """
-# targets: all surrogate_flow_test surrogate_cylinder_test surrogate_inversion_test bench_surrogate_runs
+# targets: empi-surrogate empi-surrogate-report surrogate_flow_test surrogate_cylinder_test surrogate_inversion_test bench_surrogate_runs
 import json
 import pathlib
 import re

@@ -8,7 +8,7 @@ errors at the buoys.
 
 Usage: tsunami_accuracy.py [--out DIR] [--data DIR]          (out/bench/tsunami-accuracy; EMPI_DATA or ../shared/data)
 """
-# targets: all swe_second_order_test swe_benchmark_test swe_border_test swe_nthmp_test
+# targets: empi-tsunami empi-tsunami-report swe_second_order_test swe_benchmark_test swe_border_test swe_nthmp_test
 import pathlib
 import subprocess
 import sys
