@@ -5,7 +5,7 @@
 
 #include "operator/api/parse.hpp"
 #include "operator/decide/decide.hpp"
-#include "operator/simulate/world.hpp"
+#include "operator/decide/world.hpp"
 
 namespace emj::testing_world {
 

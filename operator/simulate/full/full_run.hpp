@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same workload, with nothing left out of what decides: every job's own decide() with its policy, over
-// modelled pods and a modelled lead (operator/simulate/world.hpp), and the operator's own scheduler between
+// modelled pods and a modelled lead (operator/decide/world.hpp), and the operator's own scheduler between
 // them. A pass takes its grant, decides, writes, is seen, as in the controller. Deterministic.
 //
 // What is modelled is the rest of the world: pods come up and go at once, a change takes `delay` seconds and

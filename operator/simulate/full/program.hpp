@@ -3,8 +3,8 @@
 #pragma once
 #include <optional>
 
+#include "operator/decide/world.hpp"
 #include "operator/simulate/full/full_run.hpp"
-#include "operator/simulate/world.hpp"
 
 namespace emj::simulate {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/simulate/world.hpp"
+#include "operator/decide/world.hpp"
 
 #include <algorithm>
 #include <stdexcept>
