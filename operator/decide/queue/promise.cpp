@@ -41,6 +41,14 @@ bool can_enter(const Draft& draft, const Demand& job, int pool, const Resources&
          floor <= quota_room(draft.quotas, job);
 }
 
+// Who would be admitted first, if these were what quotas leave.
+std::vector<int>::const_iterator first_with_room(const Draft& draft, const std::vector<int>& order,
+                                                 const std::vector<Quota>& quotas) {
+  return std::ranges::find_if(order, [&](int i) {
+    return others_make_room_for(draft.state, draft.job(i)) && quotas_allow(draft.state, quotas, draft.job(i));
+  });
+}
+
 // Promises of `standing` in `pool` that must go so that `head` can enter; nothing where that does not help.
 std::vector<int> to_take_over(const Draft& draft, std::vector<int> standing, int pool, int head,
                               Resources room) {
@@ -102,10 +110,7 @@ void withdraw_promises(Draft& draft, const std::vector<int>& order) {
     else
       take(quotas, job, job.lacking());
   }
-  const auto first = std::find_if(order.begin(), order.end(), [&](int i) {
-    return others_make_room_for(draft.state, draft.job(i)) &&
-           quotas_allow(draft.state, draft.quotas, draft.job(i));
-  });
+  const auto first = first_with_room(draft, order, draft.quotas);
   if (first == order.end()) return;
   const Demand& head = draft.job(*first);
   Room room(draft.state, draft.ledgers);
@@ -116,6 +121,11 @@ void withdraw_promises(Draft& draft, const std::vector<int>& order) {
     if (free_only_in(head, pool)) continue;
     const std::vector<int> taken =
         to_take_over(draft, standing_promises(draft), pool, *first, room.of(pool, head));
+    // Their quotas may then let in one that is before it, for which it would wait: to be promised all of it
+    // again.
+    std::vector<Quota> quotas_then = draft.quotas;
+    for (const int i : taken) take(quotas_then, draft.job(i), -draft.job(i).lacking());
+    if (first_with_room(draft, order, quotas_then) != first) continue;
     for (const int i : taken) withdraw(draft, i, *first);
     if (!taken.empty()) return;
   }

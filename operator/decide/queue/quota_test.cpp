@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "operator/decide/queue/explain.hpp"
 #include "operator/decide/queue/testing/jobs.hpp"
 
@@ -117,6 +120,25 @@ TEST(Quotas, OfPodsThatAreBeingMadeWithdrawNoPromise) {
   EXPECT_THAT(schedule(state, at(10)).grants, IsEmpty());
   state.jobs[0].unmade = 0;
   EXPECT_EQ(workers_of(schedule(state, at(10)), 1), 4);
+}
+
+// While "low" has its promise, the quota bars "front", and "urgent" is first; once the promise is taken over
+// it bars nobody, and "urgent" waits for "front", which has no room: "low" would be promised all of it again,
+// for ever.
+TEST(Quotas, ThatAPromiseFillsGiveItToNobodyBehindOneWhomTheyWouldLetIn) {
+  QueueState state = urgent_behind_a_promise(5);
+  state.quotas = {{{kMuch, kMuch}, 7}};
+  state.jobs[1] = counted(state.jobs[1]);
+  Demand front = counted(job("front", 5, 5, 0));
+  front.priority = state.jobs[2].priority;
+  ASSERT_NE(grant_of(schedule(state, at(3)), 1), nullptr) << "without it urgent takes the promise";
+  state.jobs.insert(state.jobs.begin(), front);
+  std::ranges::sort(state.jobs, {}, [](const Demand& demand) { return std::pair(demand.since, demand.uid); });
+  for (int pass = 0; pass < 4; ++pass) {
+    const Plan plan = schedule(state, at(3));
+    EXPECT_THAT(plan.grants, IsEmpty()) << "pass " << pass;
+    carry_out(state, plan, at(3));
+  }
 }
 
 }  // namespace
