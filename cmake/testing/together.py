@@ -65,6 +65,10 @@ def result_of(reported, pattern):
     return "skipped" if any(case["result"] == "SKIPPED" for case in found) else ""
 
 
+def failed(words):
+    return bool(words) and words != "skipped"
+
+
 def run(group):
     """{name: its result_of()}."""
     with tempfile.TemporaryDirectory(prefix="empi-fast.") as folder:
@@ -79,13 +83,13 @@ def run(group):
         suites = json.loads(report.read_text())["testsuites"] if report.exists() else []
     reported = {f"{suite['name']}.{case['name']}": case for suite in suites for case in suite["testsuite"]}
     results = {name: result_of(reported, pattern) for name, pattern in group.cases.items()}
-    silent = status != 0 and not any(results.values())  # leaks, say, that are found when all is over
+    silent = status != 0 and not any(map(failed, results.values()))  # leaks, say, that are found when all is over
     lost = {name: pattern for name, pattern in group.cases.items() if silent or results[name] is None}
     if len(group.cases) == 1:
         return {name: f"status {status}\n{output}" if name in lost else result for name, result in results.items()}
     for name, pattern in lost.items():
         results |= run(group.only({name: pattern}))
-    if silent and not any(results.values()):
+    if silent and not any(map(failed, results.values())):
         results |= dict.fromkeys(lost, f"status {status} of these together, of none alone\n{output}")
     return results
 
@@ -98,11 +102,11 @@ def main():
         for found in pool.map(run, sorted(groups, key=lambda group: -len(group.cases))):
             results |= found
             for name, words in found.items():
-                if words and words != "skipped":
+                if failed(words):
                     print(f"{name}: FAILED\n{words}", flush=True)
-    failed = sum(bool(words) and words != "skipped" for words in results.values())
+    failures = sum(map(failed, results.values()))
     skipped = sum(words == "skipped" for words in results.values())
-    print(f"{len(results)} cases in {len(groups)} processes: {failed} failed, {skipped} skipped, {time.monotonic() - start:.0f} s", flush=True)
+    print(f"{len(results)} cases in {len(groups)} processes: {failures} failed, {skipped} skipped, {time.monotonic() - start:.0f} s", flush=True)
     status = 0
     if others:
         with tempfile.NamedTemporaryFile("w", prefix="empi-fast.") as names:
@@ -110,7 +114,7 @@ def main():
             names.flush()
             status = subprocess.run(["ctest", "--output-on-failure", "--tests-from-file", names.name, "--parallel", str(os.cpu_count())],
                                     stdin=subprocess.DEVNULL, check=False).returncode
-    sys.exit(1 if failed or status else 0)
+    sys.exit(1 if failures or status else 0)
 
 
 if __name__ == "__main__":

@@ -81,6 +81,11 @@ class Together(unittest.TestCase):
         self.assertEqual(found["A.Is"], "")
         self.assertIn("status 1", found["A.Leaks"])
 
+    def test_a_leak_beside_a_case_that_skips_is_found(self):
+        found = self.results("A.Skips", "A.Leaks")
+        self.assertEqual(found["A.Skips"], "skipped")
+        self.assertIn("status 1", found["A.Leaks"])
+
     def test_what_fails_only_together_has_failed(self):
         self.assertIn("of none alone", self.results("A.Is", "A.Clash")["A.Clash"])
 

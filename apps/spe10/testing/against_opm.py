@@ -40,7 +40,6 @@ RUNS = {"coarse": (16, 10, (.05, .02, .10),
         "all": (85, 30, (.01, .005, .015), ["--coarsest", "4", "--finest", "4"])}
 
 
-
 class NoData(Exception):
     """What is missing, and what gets it."""
 
