@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ./dev demo [--full] [--out DIR]: the Chile 2010 tsunami as a malleable job on this machine, about two minutes.
+# ./dev demo [--full] [--out DIR]: the Chile 2010 tsunami as a malleable job on this machine, a minute or two.
 # ./dev demo tohoku [--full] [--out DIR]: that of Tohoku 2011, which the thesis computes; needs measured data.
 # ./dev demo spe10 [--full] [--out DIR] [--layers N|all]: the SPE10 oil reservoir.
 # ./dev demo surrogate [--full] [--out DIR]: the Bayesian inverse problem with a surrogate.
@@ -68,21 +68,26 @@ default=demo
 out=$(realpath -m "${out:-$here/out/$default}")
 mkdir -p "$out"
 
+tell_emulation() { # MANIFEST
+  sed -n 's/.*--cell-time[=", ]*\([0-9]*\).*/demo: slow nodes are emulated: the step of a cell takes \1 us more, slept (--cell-time)/p' "$1"
+}
+
 # Name, finest level, simulated seconds: the first is large, and small ones come while it runs.
 queue_of_tsunamis() {
-  local jobs='wide 15 21600|small 13 10800|middle 14 14400|tiny 13 7200|last 14 10800' stagger=3 slowdown=24 job
+  local jobs='wide 15 21600|small 13 10800|middle 14 14400|tiny 13 7200|last 14 10800' stagger=3 cell_time=25 job
   local name finest end manifests=()
   if [[ -z $size ]]; then
     jobs='wide 17 43200|small 15 21600|middle 16 28800|tiny 14 21600|last 16 21600'
-    stagger=10 slowdown=48
+    stagger=10 cell_time=10
   fi
   mkdir -p "$out/jobs"
   while read -r name finest end; do
     job=$out/jobs/$name.yaml
-    sed -e "s/NAME/$name/; s/FINEST/$finest/; s/END/$end/; s/SLOWDOWN/$slowdown/" "$here/apps/tsunami/queue.yaml" >"$job"
+    sed -e "s/NAME/$name/; s/FINEST/$finest/; s/END/$end/; s/CELL_TIME/$cell_time/" "$here/apps/tsunami/queue.yaml" >"$job"
     manifests+=("$job")
   done <<<"${jobs//|/$'\n'}"
   echo "demo: five tsunamis share eight workers, one more each $stagger s; results in $out"
+  tell_emulation "$job"
   local status=0
   empi run "${manifests[@]}" --workers 8 --stagger "$stagger" --out "$out" || status=$?
   # Of those that have run, whatever became of the others.
@@ -113,7 +118,7 @@ quoted() { sed -e 's/[&|\\]/\\&/g' -e "s/'/''/g" <<<"$1"; }
 
 # The manifest, with its files where they are. The short form has cells of twice the width on emulated slow workers.
 tohoku() { # writes $out/job.yaml
-  local sea='' name finest=17
+  local sea='' name cells=--finest=17
   for name in etopo5.cdf etopo5_npac_i16le.bin etopo5_npac_i16le.bin.xz; do
     if [[ -z $sea && -e $EMPI_DATA/tohoku2011/$name ]]; then sea=$EMPI_DATA/tohoku2011/$name; fi
   done
@@ -126,11 +131,11 @@ tohoku() { # writes $out/job.yaml
     cp "${sea%.bin.xz}.txt" "$out/sea-floor.txt"
     sea=$out/sea-floor.bin
   fi
-  if [[ -n $size ]]; then finest=15; fi
+  if [[ -n $size ]]; then cells='--finest=15\n              - --cell-time=6'; fi
   sed -e "s|--topography=tohoku2011/etopo5.cdf|'--topography=$(quoted "$sea")'|" \
-    -e "s|--faults=\(apps/tsunami/.*\)|'--faults=$(quoted "$here")/\1'|; s/finest=17/finest=$finest/" \
+    -e "s|--faults=\(apps/tsunami/.*\)|'--faults=$(quoted "$here")/\1'|; s/--finest=17/$cells/" \
     "$here/apps/tsunami/tohoku2011.yaml" >"$out/job.yaml"
-  [[ -z $size ]] || printf '  local: {slowdownFactor: 48, networkEmulation: Calls, networkDelayMicroseconds: 300}\n' >>"$out/job.yaml"
+  [[ -z $size ]] || printf '  local: {networkEmulation: Calls, networkDelayMicroseconds: 300}\n' >>"$out/job.yaml"
 }
 
 if [[ $case == queue ]]; then
@@ -160,6 +165,7 @@ else
   fi
 fi
 echo "demo: the job is $manifest"
+tell_emulation "$manifest"
 echo "demo: watch it in a browser: $out/index.html (from the first picture on)"
 
 job='' painter=''

@@ -10,16 +10,16 @@ begin_case
 
 # As in apps/tsunami/chile2010-quick.yaml, over an analytic ocean. The result is in a file of the first rank's pod,
 # which is out of reach once the pod has ended: so the log shows it.
-tsunami() { # NAME SLOWDOWN JQ
+tsunami() { # NAME CELL_TIME JQ
   # shellcheck disable=SC2016  # the pod's own variables
-  jq -n --arg name "$1" --arg slowdown "$2" --arg image "$(image tsunami)" '
+  jq -n --arg name "$1" --arg cell_time "$2" --arg image "$(image tsunami)" '
     {apiVersion: "elasticmpi.io/v1alpha1", kind: "ElasticMPIJob", metadata: {name: $name},
      spec: {
        worker: {minReplicas: 1, maxReplicas: 4, template: {spec: {containers: [{
          name: "worker", image: $image,
          command: ["sh", "-c", "empi-tsunami --out /tmp \"$@\"; s=$?; grep -s state_hash /tmp/tsunami.json; exit $s", "-"],
-         args: ["--finest", "14", "--coast", "8", "--refine", "0.1", "--coarsen", "0.05", "--end", "72000", "--snapshot-every", "0"],
-         env: [{name: "EMPI_SLOWDOWN", value: $slowdown}],
+         args: ["--finest", "14", "--coast", "8", "--refine", "0.1", "--coarsen", "0.05", "--end", "72000", "--snapshot-every", "0",
+                "--cell-time", $cell_time],
          resources: {requests: {cpu: "50m", memory: "64Mi"}}}]}}},
        resize: {stepSize: "Factor2", prepareTimeoutSeconds: 240, joinTimeoutSeconds: 240}}} | '"$3" | k apply -f - >/dev/null
 }
@@ -28,8 +28,8 @@ state() { worker_logs "$1" | sed -n 's/.*"state_hash": *"\([0-9a-f]*\)".*/\1/p';
 # What messages cost against what cells cost differs from machine to machine, and from hour to hour, by a factor of two.
 # When the wave has passed a quarter of the cells is left, and the share of two workers doubles (.13 to .23, then .27 to .43
 # on two cores): 20 % is below all that was seen then. Where it is exceeded before, the job shrinks earlier.
-tsunami fixed 1 '.spec.worker.replicas = 2'
-tsunami auto 120 '.spec.autoscaling = {
+tsunami fixed 0 '.spec.worker.replicas = 2'
+tsunami auto 15 '.spec.autoscaling = {
   mode: "Auto", policy: {name: "threshold", threshold: {lowPercent: 5, highPercent: 20, noisePercent: 0}},
   windowSeconds: 1, windows: 3, scaleUpStabilizationSeconds: 1, scaleDownStabilizationSeconds: 2, cooldownSeconds: 3,
   maxErrorPercent: 60}'
