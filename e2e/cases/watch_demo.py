@@ -111,6 +111,12 @@ def shown_while_running():
     return page if all(map(whole_png, pictures)) else None
 
 
+def all_shown():
+    """Several pictures, and the page has all that are there."""
+    page = look()
+    return page and page.complete and len(page.pictures) > 1
+
+
 def niceness(command):
     name = command.split("\0")[0].split(" ", 1)
     return int(pathlib.Path(f"/proc/{name[0]}/stat").read_text().rpartition(")")[2].split()[16])
@@ -143,8 +149,7 @@ def main():
             wait_for("its end after SIGTERM", lambda: demo.poll() is not None)
             assert demo.returncode != 0, "a demo that was ended says that all is well"
         else:
-            complete = lambda: (page := look()) and page.complete and len(page.pictures) > 1
-            wait_for("a page with all pictures", lambda: still(demo, complete))
+            wait_for("a page with all pictures", lambda: still(demo, all_shown))
             wait_for("its end", lambda: demo.poll() is not None)
             assert demo.returncode == 0, f"the demo failed with {demo.returncode}"
     except BaseException:

@@ -13,7 +13,6 @@ CI = pathlib.Path(sys.argv.pop(1)) / ".ci" / "run"
 PATIENCE = 60  # s
 # Waits in the step that is named in $WAITS, as a compiler does in its own process; all others are done at once.
 DEV = r"""#!/usr/bin/env bash
-touch "$PLACE/$(tr ' /' '__' <<<"$*")"
 if [[ $* == "$WAITS" ]]; then sleep 1000; fi
 [[ $* != "$FAILS" ]]
 """
