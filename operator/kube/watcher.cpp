@@ -118,8 +118,10 @@ void Watcher::fail(const ApiError& error) {
 }
 
 // The first relist accepts any state that is not older than what we have, which the server can answer from
-// its cache; when that does not help, the newest state is asked for.
-void Watcher::expired() {
+// its cache; when that does not help, the newest state is asked for. The first 410 is ordinary, also just
+// after a list: a server whose cache of the resource has only begun (a new definition) knows nothing older
+// than itself.
+void Watcher::expired(const ApiError& error) {
   {
     std::lock_guard lock(mutex_);
     ++stats_.expired;
@@ -127,6 +129,7 @@ void Watcher::expired() {
   list_version_ = progressed_ ? version_ : "";
   version_.clear();
   progressed_ = false;
+  if (std::exchange(expired_, true)) fail(error);  // again and again: not in a tight loop
 }
 
 bool Watcher::list() {
@@ -188,6 +191,7 @@ void Watcher::watch() {
         }
         if (!version.empty()) version_ = std::move(version);
         progressed_ = true;
+        expired_ = false;
         return true;
       },
       [&] { heard(); });
@@ -198,14 +202,15 @@ void Watcher::watch() {
   }
   using Kind = ApiError::Kind;
   if (!end.error) {
-    if (end.events > 0 || clock_.now() - begin >= kShortestProperWatch) return;
+    if (end.events > 0 || clock_.now() - begin >= kShortestProperWatch) {
+      expired_ = false;
+      return;
+    }
     ApiError error;
     error.message = "watching " + resource_.plural + ": the server ended the watch at once without an event";
     fail(error);
   } else if (end.error->kind == Kind::Expired) {
-    const bool first = progressed_;
-    expired();
-    if (!first) fail(*end.error);  // again and again: not in a tight loop
+    expired(*end.error);
   } else {
     // An event that was not readable or not sent is missed: only a list shows what it was.
     const bool missed = end.error->kind == Kind::Malformed ||

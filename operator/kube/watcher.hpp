@@ -73,7 +73,7 @@ class Watcher {
   void fail(const ApiError& error);
   void wait(Millis time);
   void heard();
-  void expired();
+  void expired(const ApiError& error);
 
   Client& client_;
   const Resource resource_;
@@ -88,6 +88,7 @@ class Watcher {
   std::string list_version_;  // the list must not be older than this; empty: the newest state
   Instant listed_{};          // when the last list came
   bool progressed_ = false;   // something came since the last 410
+  bool expired_ = false;      // the last watch ended with a 410
 
   mutable std::mutex mutex_;
   std::condition_variable condition_;
