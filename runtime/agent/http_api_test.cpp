@@ -170,6 +170,20 @@ TEST_F(HttpApiTest, ABodyIsBoundedAlsoWithAToken) {
   EXPECT_NE(put("Transfer-Encoding: chunked\r\n", chunks), "HTTP/1.1 200");
 }
 
+// Whoever asks often, and a browser or Prometheus asks so, would have it compress on the processor of a rank.
+TEST_F(HttpApiTest, NothingIsCompressedWhateverAClientTakes) {
+  HttpApi api("127.0.0.1", 0, *token, handlers);
+  for (const char* taken : {"br", "gzip", "br, gzip, deflate, zstd", "*"}) {
+    Raw client(api.port());
+    client.send(
+        head(std::string("GET ") + paths::kMembership, "accept-encoding: " + std::string(taken) + "\r\n"));
+    const std::string answer = client.read_until("{}");
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 200")) << taken;
+    EXPECT_EQ(answer.find("Content-Encoding"), std::string::npos) << taken;
+    EXPECT_TRUE(answer.ends_with("\r\n\r\n{}")) << taken;
+  }
+}
+
 TEST_F(HttpApiTest, AHeadIsBounded) {
   HttpApi api("127.0.0.1", 0, *token, handlers, {.head = 4096});
   Raw client(api.port());
