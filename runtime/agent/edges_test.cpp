@@ -187,6 +187,13 @@ TEST(RankEnvironment, RigidRanksPayForNoMalleability) {
   EXPECT_EQ(value(env, "A"), "b");
 }
 
+TEST(RankEnvironment, UcxPatchesNothingWhereNobodyAsksIt) {
+  EXPECT_EQ(value(rank_environment({}, {}, {}, {}), "UCX_MEM_EVENTS"), "n");
+  const auto by_ucx = rank_environment({}, {}, {"OMPI_MCA_pml=ucx"}, {});
+  EXPECT_EQ(value(by_ucx, "UCX_MEM_EVENTS"), "(none)") << "it registers memory and has to know what goes";
+  EXPECT_EQ(value(rank_environment({}, {}, {"UCX_MEM_EVENTS=y"}, {}), "UCX_MEM_EVENTS"), "y");
+}
+
 // A pod waits for a controller's word, and whom it names waits for a word about another pod.
 TEST(RankEnvironment, RanksDoNotGiveTheirAgentUpBeforeItEndsThem) {
   for (const double partition : {0.5, 10.0, 60.0}) {

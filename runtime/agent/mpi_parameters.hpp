@@ -7,8 +7,8 @@
 namespace empi::agent {
 
 struct MpiParameter {
-  enum class Of { All, OnLoopback, Crowded, Malleable };  // the ranks that get it
-  enum class Value { AsIs, Interface, ShmFolder };        // `text`, or what the pod's agent knows
+  enum class Of { All, OnLoopback, Crowded, WithoutUcx, Malleable };  // the ranks that get it
+  enum class Value { AsIs, Interface, ShmFolder };                    // `text`, or what the pod's agent knows
 
   const char* name;
   Of of;
@@ -30,6 +30,8 @@ inline constexpr auto kMpiParameters = std::to_array<MpiParameter>({
      "pods of one network namespace meet on lo, which Open MPI passes over"},
     {"OMPI_MCA_smsc", MpiParameter::Of::All, MpiParameter::Value::AsIs, "^cma,xpmem,knem",
      "single copy needs rights to ptrace, which a restricted pod lacks"},
+    {"UCX_MEM_EVENTS", MpiParameter::Of::WithoutUcx, MpiParameter::Value::AsIs, "n",
+     "quirk ucx-hooks: a quarter of a rank's start, for what nobody asks"},
     {"OMPI_MCA_btl_sm_backing_directory", MpiParameter::Of::All, MpiParameter::Value::ShmFolder, "",
      "so that the segments of killed ranks go with the pod's folder"},
     {"OMPI_MCA_osc_sm_backing_directory", MpiParameter::Of::All, MpiParameter::Value::ShmFolder, "",

@@ -40,7 +40,13 @@ bool is_of_the_system(const std::filesystem::path& folder) {
   return folder == "/usr/lib" || folder.parent_path() == "/usr/lib";
 }
 
-bool applies(const MpiParameter& parameter, const Options& options, const RankPlace& place) {
+bool is(const Variables& variables, const char* name, const std::string& value) {
+  const auto at = variables.find(name);
+  return at != variables.end() && at->second == value;
+}
+
+bool applies(const MpiParameter& parameter, const Options& options, const RankPlace& place,
+             const Variables& v) {
   switch (parameter.of) {
     case MpiParameter::Of::All:
       return true;
@@ -48,6 +54,8 @@ bool applies(const MpiParameter& parameter, const Options& options, const RankPl
       return options.interface == "lo";
     case MpiParameter::Of::Crowded:
       return place.crowded;
+    case MpiParameter::Of::WithoutUcx:
+      return is(v, "OMPI_MCA_pml", "ob1");
     case MpiParameter::Of::Malleable:
       return options.malleable;
   }
@@ -68,7 +76,7 @@ std::string value_of(const MpiParameter& parameter, const Options& options, cons
 
 void tell_mpi(Variables& v, const Options& options, const RankPlace& place) {
   for (const MpiParameter& parameter : kMpiParameters) {
-    if (!applies(parameter, options, place)) continue;
+    if (!applies(parameter, options, place, v)) continue;
     if (parameter.is_default())
       v.try_emplace(parameter.name, value_of(parameter, options, place));
     else
