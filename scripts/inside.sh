@@ -147,6 +147,10 @@ use_build() {
   export EMPI_DATA
 }
 
+# Where the kernel shares the processors among sessions (autogroup), nice counts within a session only. EMPI_OWN_SESSION: this
+# one is nobody else's, such as a user's terminal.
+session_nice() { [[ -z ${EMPI_OWN_SESSION:-} ]] || { echo "$1" >/proc/self/autogroup; } 2>/dev/null || true; }
+
 # Builds what the chosen tests need and runs them. Without a number of its own, ctest runs three at a time for each
 # core: most wait for processes; those that compute on several ranks count twice (PROCESSORS).
 run_tests() {
@@ -183,6 +187,7 @@ run_tests() {
   alone_in "$preset" cmake --build . --target build.ninja >configure.log 2>&1 || { cat configure.log >&2; exit 1; }
   files=$(ctest --show-only=json-v1 "${choice[@]}" "$@" | python3 "$project/cmake/testing/needed.py")
   # With the cases on a cluster beside (scripts/test.sh), those come first: they wait for it.
+  [[ -z ${EMPI_BUSY_LOCK:-} ]] || session_nice 10
   # shellcheck disable=SC2086  # one word each
   alone_in "$preset" nice -n "$([[ -n ${EMPI_BUSY_LOCK:-} ]] && echo 10 || echo 0)" cmake --build . --target all $files ${EMPI_TEST_TARGETS:-} ||
     not_built "$PWD"
@@ -204,6 +209,7 @@ run_tests() {
     --label-regex '^(computes|fast)$' "$@" || { status=$? && lines=$(<"$failures"); }
   say 'waiting for the cases on the cluster'
   flock --wait 2700 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 45 minutes more'
+  session_nice 0
   "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" --label-exclude '^(long|computes|fast)$' "$@" || { status=$? && lines+=${lines:+$'\n'}$(<"$failures"); }
   if [[ -n $lines ]]; then
     printf '%s\n' "$lines" >"$failures"

@@ -44,13 +44,13 @@ api() { curl --silent --fail --max-time 10 --unix-socket "$api_socket" "${@:2}" 
 
 # --- the operator ------------------------------------------------------------------------------------------
 
-# Values of every installation in cases: a short lease, so that a change of leader takes seconds. The annotation
-# changes with the image, and with it the pods.
+# Values of every installation in cases: a short lease, so that a change of leader takes seconds (a busy machine's API server
+# may be silent for five). The annotation changes with the image, and with it the pods.
 operator_values() {
   local image tar=$project/build/images/operator.tar
   image=$(image operator)
   printf '%s\n' --set "image.registry=${image%/*}" --set "image.tag=${image##*:}" \
-    --set options.leaseSeconds=6 --set options.renewSeconds=4 --set options.retrySeconds=1 \
+    --set options.leaseSeconds=10 --set options.renewSeconds=8 --set options.retrySeconds=1 \
     --set options.lookSeconds=2 --set queues.enabled=true --set-string "podAnnotations.image=$(stat -c %Y "$tar" 2>/dev/null || echo given)"
 }
 
