@@ -20,7 +20,7 @@ bench_k8s() { # NAME ARGS...
   ensure_root
   (enter_root "$project/dev" build "$preset" --target "${targets[@]}") >&2 || exit 1
   choose_root packages-e2e.txt
-  trap 'with_lock down quiet' EXIT
+  trap 'trap "" INT TERM; with_lock down quiet' EXIT
   # What has died left its state; what runs is not fresh.
   with_lock down quiet
   up --nodes $nodes >&2

@@ -271,7 +271,8 @@ start() {
   echo "${EMPI_IP_FAMILY:-4}" >"$state/ip-family"
   echo "${EMPI_CNI:-ptp}" >"$state/cni"
   in_e2e_root bash "$project/e2e/cluster/pause_image.sh" "$cluster" || exit 1
-  trap 'down quiet; trap - INT TERM; kill -INT $$' INT TERM
+  # Once only and to its end, however often somebody presses Ctrl-C.
+  trap 'trap "" INT TERM; down quiet; trap - INT TERM; kill -INT $$' INT TERM
   # It writes down who it is before it is anything, so that down finds it whatever happens to us.
   # shellcheck disable=SC2016
   setsid bash -c 'echo "$$ $(awk "{ sub(/.*\) /, \"\"); print \$20 }" /proc/$$/stat)" >"$1/keeper"; shift; exec "$@"' \

@@ -149,7 +149,8 @@ on_own_cluster() { # CASES...
     up
     # Another one may have started it while we waited for the lock: then it ends it.
     ours=$started_here
-    if $ours; then trap 'end_others; with_lock down quiet' EXIT; fi
+    # To its end, whoever presses Ctrl-C again meanwhile (and who began the others tells them once more).
+    if $ours; then trap 'trap "" INT TERM; end_others; with_lock down quiet' EXIT; fi
   fi
   build_programs_of "$@"
   load_images_of "$@"

@@ -8,8 +8,9 @@ cd "$(dirname "$0")/.."
 
 usage() {
   cat <<'USAGE'
-Usage: ./dev lint              formatting, shell scripts, layering, names: seconds
-       ./dev lint --changed    and clang-tidy on the sources that changed lately, newest first, for EMPI_LINT_SECONDS (300):
+Usage: ./dev lint              formatting, shell scripts, layering, names: half a minute
+       ./dev lint --changed    of the shell scripts those that changed lately or source what did, and clang-tidy on the
+                               sources that changed, newest first, for EMPI_LINT_SECONDS (300):
                                since EMPI_LINT_BASE (a commit), else since this branch left the main one of origin,
                                else within the day before the last commit
        ./dev lint --all        and clang-tidy on every source (an hour on two cores the first time, then what has
@@ -66,7 +67,20 @@ formatting() {
 shell_scripts() {
   local scripts
   mapfile -t scripts < <(tracked dev .ci/run 'scripts/*.sh' '*.sh' | xargs grep -lE '^#!.*\b(bash|sh)$' -- | sort -u)
-  shellcheck --external-sources --check-sourced --format=gcc "${scripts[@]}" || true
+  if [[ $tidy == changed ]]; then mapfile -t scripts < <(changed_among "${scripts[@]}"); fi
+  [[ ${#scripts[@]} == 0 ]] || shellcheck --external-sources --check-sourced --format=gcc "${scripts[@]}" || true
+}
+
+# Of these scripts those that changed, and those that name a changed file, or one that names a changed file, and so on.
+changed_among() { # SCRIPTS...
+  local base before='' names
+  base=$(lint_base) || { echo 'lint: which scripts have changed is not known: see above' >&2; return 1; }
+  names=$(git diff --name-only "$base" | grep -E '(^dev|^\.ci/run|\.sh)$' | sort -u) || return 0
+  until [[ $names == "$before" ]]; do
+    before=$names
+    names=$({ echo "$names"; tracked '*.sh' | xargs grep -lFf <(sed -n 's|.*\(/[^/]*\.sh\)$|\1|p' <<<"$names") -- || true; } | sort -u)
+  done
+  printf '%s\n' "$@" | grep -xF "$names" || true
 }
 
 # Who may include whom. `allowed` is a pattern over the included path; the first folder that fits decides.

@@ -24,10 +24,10 @@ holds() { queue ".spec.priorities = [{name: \"$urgent\", value: 10}] | .spec.hol
 rigid=$queued' | .spec.runtime.mode = "Rigid" | .spec.worker.replicas = 5'
 
 # Its answer is that of the one that is shrunk.
-job alone 400 '.spec.worker |= (.replicas = 1 | .maxReplicas = 1) | .spec.worker.template.spec.containers[0].args[-1] = "0"'
+job alone 800 '.spec.worker |= (.replicas = 1 | .maxReplicas = 1) | .spec.worker.template.spec.containers[0].args[-1] = "0"'
 
 holds Start
-job wide 400 "$queued | .spec.worker.replicas = 8 | .spec.worker.minReplicas = 2"
+job wide 800 "$queued | .spec.worker.replicas = 8 | .spec.worker.minReplicas = 2"
 within 20 'the queue is held, and counts who waits' queue_is '.status.queued == 1 and .status.running == 0 and .status.fence > 0'
 expect 'no pod was made' pods_are wide 'length == 0'
 holds None

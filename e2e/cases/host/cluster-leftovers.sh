@@ -123,13 +123,15 @@ for ((tries = 0; tries < 1200; ++tries)); do
 done
 case_runs || { cat "$work/up.log" >&2; fail 'a case begins in two minutes'; }
 kill -INT -- "-$upping"
+sleep 1 # somebody is impatient: it is being cleaned up, or is over
+kill -INT -- "-$upping" 2>/dev/null || true
 for ((tries = 0; tries < 600; ++tries)); do
   if [[ ! -e /proc/$upping ]] || grep -q '^State:.*Z' "/proc/$upping/status" 2>/dev/null; then break; fi
   sleep 0.1
 done
 [[ $tries -lt 600 ]] || { kill -9 -- "-$upping"; fail 'a run of cases that is interrupted ends in a minute'; }
 wait "$upping" || true
-nothing_left 'Ctrl-C during a case'
+nothing_left 'Ctrl-C, twice, during a case'
 
 up_halfway
 kill -STOP -- "-$upping" # it must not come to its end while its processes are counted
