@@ -87,12 +87,12 @@ speak() { # POD PORT METHOD PATH BODY
 
 # A pod as the agents' protocol names it.
 member() { # POD SLOTS
-  k get pod "$1" -o json | jq -c --argjson slots "$2" \
+  object "pod/$1" | jq -c --argjson slots "$2" \
     '{uid: .metadata.uid, name: .metadata.name, address: (.status.podIP + ":7400"), slots: $slots}'
 }
-uid() { k get pod "$1" -o jsonpath='{.metadata.uid}'; }
+uid() { object "pod/$1" | jq -r .metadata.uid; }
 ended() { k wait --for=jsonpath='{.status.phase}'=Succeeded "pod/$1" --timeout=480s >/dev/null; }
-fingerprint() { k logs "$1" -c worker | sed -n 's/.*\(error .* fingerprint [0-9a-f]*\).*/\1/p'; }
+fingerprint() { pod_log "$1" worker | sed -n 's/.*\(error .* fingerprint [0-9a-f]*\).*/\1/p'; }
 
 # Two short jobs: the answer does not depend on pods and ranks.
 for job in one two; do
@@ -147,5 +147,5 @@ expect 'its pod ends well' ended long-w-0
 expect 'the others iterate on' iterates long-w-1
 
 ask long-w-1 POST /v1/stop '{"fence": 1, "reason": "the case is over"}' >/dev/null
-gone() { [[ -z $(k get pods -l job=long --field-selector=status.phase=Running -o name) ]]; }
-expect 'stopped, every pod ends' wait_until 60 'no pod of it runs' gone
+none_runs() { api "/api/v1/namespaces/$namespace/pods?labelSelector=job%3Dlong" | jq -e 'all(.items[]; .status.phase != "Running")' >/dev/null; }
+expect 'stopped, every pod ends' wait_until 60 'no pod of it runs' none_runs

@@ -53,7 +53,7 @@ pod neighbour node-1 'exec /bin/sleep 86400'
 k expose pod web --port 80 --target-port 8080 >/dev/null
 k wait --for=condition=Ready pod --all --timeout=480s >/dev/null
 
-logs_say() { [[ $(k logs web) == "$1" ]]; }
+logs_say() { [[ $(pod_log web) == "$1" ]]; }
 says() { [[ $(k exec "$1" -- "${@:3}" 2>/dev/null) == *"$2"* ]]; }
 expect 'logs show what a pod prints' wait_until 30 'the log is there' logs_say 'it runs'
 expect 'exec runs a command in a pod' says client here /bin/sh -c 'echo here'
@@ -74,5 +74,5 @@ cluster_ctl power-off node-3
 expect 'a node without power becomes NotReady' wait_until 90 'node-3 is unknown' node_is node-3 Unknown
 cluster_ctl power-on node-3
 expect 'and Ready when it boots again' wait_until 90 'node-3 is ready' node_is node-3 True
-restarted() { [[ $(k get pod victim -o jsonpath='{.status.containerStatuses[0].restartCount} {.status.containerStatuses[0].ready}') == '1 true' ]]; }
+restarted() { object pod/victim | jq -e '.status.containerStatuses[0] | .restartCount == 1 and .ready' >/dev/null; }
 expect 'it starts its pod again, once' wait_until 90 'victim is back' restarted

@@ -17,10 +17,7 @@ case_repair() {
   kubectl -n "$other" delete elasticmpijobs --all --wait=false >/dev/null 2>&1 || true
   kubectl delete namespace "$other" --ignore-not-found --wait=false >/dev/null
 }
-kubectl delete namespace "$other" --ignore-not-found --timeout=120s >/dev/null
-kubectl create namespace "$other" >/dev/null
-kubectl label namespace "$other" pod-security.kubernetes.io/enforce=restricted >/dev/null
-wait_until 60 "the service account of $other exists" kubectl -n "$other" get serviceaccount default
+fresh_namespace "$other"
 beside() { (namespace=$other && "$@"); } # a command, in the other namespace
 
 # Of two workers, which every job here needs.

@@ -7,12 +7,9 @@ set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
 make_namespace
-open_api
 helm uninstall elastic-mpi --namespace "$system" --wait >/dev/null 2>&1 || true
 kubectl delete crd elasticmpijobs.elasticmpi.io --ignore-not-found --timeout=60s >/dev/null
-kubectl delete namespace "$system" --ignore-not-found --timeout=60s >/dev/null
-kubectl create namespace "$system" >/dev/null
-kubectl label namespace "$system" pod-security.kubernetes.io/enforce=restricted >/dev/null
+fresh_namespace "$system"
 
 expect 'helm lint finds nothing' helm lint --strict --quiet "$chart"
 start=$EPOCHREALTIME

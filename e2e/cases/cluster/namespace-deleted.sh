@@ -12,7 +12,7 @@ job elastic 0 '.spec.worker.replicas = 2'
 job stiff 0 '.spec.runtime.mode = "Rigid" | .spec.worker.replicas = 2'
 runs elastic 2
 runs stiff 2
-without_namespace() { [[ -z $(kubectl get namespace "$namespace" --ignore-not-found -o name) ]]; }
+without_namespace() { missing "/api/v1/namespaces/$namespace"; }
 grace=$(k get pods -o json | jq '[.items[].spec.terminationGracePeriodSeconds] | min')
 expect "its pods have a grace of $grace s" test "$grace" -ge 60
 kubectl delete namespace "$namespace" --wait=false >/dev/null

@@ -39,5 +39,4 @@ within 30 'the old one ends' not_running "$pid"
 runs wide 4
 expect 'the donor was asked once, and never started again' job_is wide '.status.nextChange == 2 and .status.restarts == 0'
 within 20 'no more is given out than there is' queue_is '.status.pools[0] | .heldMilliCPU == .capacityMilliCPU and .promisedMilliCPU == 0'
-both_ready() { [[ $(kubectl --namespace "$system" get deployment elastic-mpi-operator -o jsonpath='{.status.readyReplicas}') == 2 ]]; }
 within 60 'two operators are ready again' both_ready

@@ -15,7 +15,6 @@ fi
 older=/cache/from/$EMPI_FROM/helm/elastic-mpi tag=${EMPI_FROM:0:12}
 crd=elasticmpijobs.elasticmpi.io
 make_namespace
-open_api
 
 # The older version, as it was installed then: its chart, its CRD, its images.
 helm uninstall elastic-mpi --namespace "$system" --wait >/dev/null 2>&1 || true
@@ -27,8 +26,7 @@ helm install elastic-mpi "$older" --namespace "$system" --create-namespace --set
 operator_ready
 mark_log
 operator_is() { # IMAGE
-  [[ $(kubectl --namespace "$system" get pods -l app.kubernetes.io/name=elastic-mpi-operator \
-    -o jsonpath='{range .items[*]}{.spec.containers[0].image}{"\n"}{end}' | sort -u) == "$1" ]]
+  get_operators | jq -e --arg image "$1" '.items | length > 0 and all(.spec.containers[0].image == $image)' >/dev/null
 }
 expect 'the operator is the older one' operator_is "localhost/elastic-mpi-operator:$tag"
 old_operators=$(operator_pods | sort)

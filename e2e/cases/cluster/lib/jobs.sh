@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Jobs of cases: small Jacobi iterations of 20 ms. Their ranks sleep most of the time, so that the cluster stays quick
-# however many there are. Sourced by operator.sh.
+# Jobs of cases: small Jacobi iterations of 20 ms, of 60 ms where they do not end by themselves. Their ranks sleep most of
+# the time, so that the cluster stays quick however many there are. (An iteration costs each a millisecond, most of it in
+# waiting for the others.) Sourced by operator.sh.
 
 # job NAME ITERATIONS [JQ]: makes a job of 2 workers (1 to 8 are allowed); JQ changes the manifest. 0 iterations:
 # it does not end by itself.
 job() { manifest "$@" | k apply -f - >/dev/null; }
 manifest() {
-  jq -n --arg name "$1" --arg iterations "${2/#0/1000000000}" --arg image "$(image jacobi)" '
+  jq -n --arg name "$1" --arg iterations "${2/#0/1000000000}" --arg pace "$(($2 > 0 ? 20 : 60))" --arg image "$(image jacobi)" '
     {apiVersion: "elasticmpi.io/v1alpha1", kind: "ElasticMPIJob", metadata: {name: $name},
      spec: {
        worker: {
          replicas: 2, minReplicas: 1, maxReplicas: 8,
          template: {spec: {containers: [{
            name: "worker", image: $image, command: ["empi-jacobi"],
-           args: ["--n", "64", "--iterations", $iterations, "--tolerance", "0", "--pace", "20"],
+           args: ["--n", "64", "--iterations", $iterations, "--tolerance", "0", "--pace", $pace],
            resources: {requests: {cpu: "50m", memory: "32Mi"}}}]}}},
        resize: {joinTimeoutSeconds: 240, prepareTimeoutSeconds: 120}}} | '"${3:-.}"
 }
 
 # --- what is asked -----------------------------------------------------------------------------------------
 
-get_job() { api "/apis/elasticmpi.io/v1alpha1/namespaces/$namespace/elasticmpijobs/$1"; }
+get_job() { object "emj/$1"; }
 get_pods() { api "/api/v1/namespaces/$namespace/pods?labelSelector=elasticmpi.io/job-name%3D$1"; }
 job_is() { get_job "$1" | jq -e "$2" >/dev/null; }             # NAME JQ
 pods_are() { get_pods "$1" | jq -e ".items | $2" >/dev/null; } # NAME JQ, of their list
@@ -33,11 +34,12 @@ condition() {
   get_job "$1" | jq -e --arg type "$2" --arg words "${3:-.}" \
     '.status.conditions[]? | select(.type == $type and .status == "True") | "\(.reason): \(.message)" | test($words)' >/dev/null
 }
+get_events() { api "/api/v1/namespaces/$namespace/events?fieldSelector=involvedObject.name%3D$1${2:+,reason%3D$2}"; } # NAME [REASON]
 event() { # NAME REASON [REGEX]; a REASON of '' is any
-  k get events --field-selector "involvedObject.name=$1${2:+,reason=$2}" -o json | jq -e --arg words "${3:-.}" 'any(.items[]; .message | test($words))' >/dev/null
+  get_events "$1" "$2" | jq -e --arg words "${3:-.}" 'any(.items[]; .message | test($words))' >/dev/null
 }
-pod_gone() { [[ $(curl --silent --max-time 10 --unix-socket "$api_socket" -o /dev/null -w '%{http_code}' "http://localhost/api/v1/namespaces/$namespace/pods/$1") == 404 ]]; }
-uid_of() { k get "$1" -o jsonpath='{.metadata.uid}'; }
+pod_gone() { gone "pod/$1"; }
+uid_of() { object "$1" | jq -r .metadata.uid; } # KIND/NAME
 
 # The iterations that a pod's sidecar has counted.
 iterations() { api "/api/v1/namespaces/$namespace/pods/$1:7401/proxy/metrics" | awk '/^empi_iterations_total/ { sum += $2 } END { printf "%d\n", sum }'; }
@@ -53,7 +55,7 @@ counted() { # on a busy machine the first question may take too long, and readin
 }
 # What the programs of JOB have printed, as far as their pods are still there.
 worker_logs() {
-  get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do k logs "$pod" -c worker 2>/dev/null || true; done # one may have gone
+  get_pods "$1" | jq -r '.items[].metadata.name' | while read -r pod; do pod_log "$pod" worker || true; done # one may have gone
 }
 # The loss of a member can be borne: before, it ends the run.
 has_copies() { within 60 'every rank has copies' copied "$1"; }
@@ -87,7 +89,6 @@ refuses() {
   say "the answer was: $answer"
   return 1
 }
-gone() { [[ -z $(k get "$1" --ignore-not-found -o name) ]]; } # KIND/NAME
 
 # --- the agents' HTTP --------------------------------------------------------------------------------------
 
@@ -162,4 +163,4 @@ processes_of_pod() {
     if [[ $(nsenter --target "$pid" --uts hostname 2>/dev/null) == "$1" ]]; then echo "$pid"; fi
   done
 }
-node_of() { k get pod "$1" -o jsonpath='{.spec.nodeName}'; }
+node_of() { object "pod/$1" | jq -r .spec.nodeName; }

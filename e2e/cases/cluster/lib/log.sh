@@ -12,8 +12,7 @@ mark_log() {
 }
 # Of each pod: its uid, how often its container was started anew, the exit status before the last time.
 operator_restarts() {
-  kubectl --namespace "$system" get pods -l app.kubernetes.io/name=elastic-mpi-operator -o json |
-    jq -r '.items[] | .status.containerStatuses[0] as $it | "\(.metadata.uid) \($it.restartCount // 0) \($it.lastState.terminated.exitCode // "-")"'
+  get_operators | jq -r '.items[] | .status.containerStatuses[0] as $it | "\(.metadata.uid) \($it.restartCount // 0) \($it.lastState.terminated.exitCode // "-")"'
 }
 lost_lease=75 # kLostLease of operator/programs/operator/manager.hpp
 # crashes BEFORE AFTER: how many restarts nobody planned. An operator that could not renew its lease on a busy machine
@@ -27,7 +26,7 @@ crashes() {
 operator_log() {
   local pod
   for pod in $(operator_pods); do
-    kubectl --namespace "$system" logs "$pod" --since-time="$log_from" 2>/dev/null || true
+    api "/api/v1/namespaces/$system/pods/$pod/log?sinceTime=$log_from" || true # of one that begins there is none
   done
 }
 

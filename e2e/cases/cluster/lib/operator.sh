@@ -15,32 +15,17 @@ project=$(cd "$cluster_source/../.." && pwd -P)
 chart=$project/helm/elastic-mpi
 system=elastic-mpi-system
 
-# The case's namespace, a cheap way to the API server, and the operator ready.
+# The case's namespace, and the operator ready.
 begin_case() {
   make_namespace
-  open_api
   need_operator
   mark_log
 }
 
-# --- the API server ----------------------------------------------------------------------------------------
-# kubectl costs a quarter of a second of processor time a call; what is asked ten times a second goes through one
-# `kubectl proxy` instead, which knows the way and the credentials of any cluster.
-
-open_api() {
-  api_socket=$(mktemp -u "${TMPDIR:-/tmp}/e2e-api-XXXXXX")
-  kubectl proxy --unix-socket="$api_socket" >/dev/null 2>&1 &
-  api_process=$!
-  wait_until 20 'kubectl proxy answers' api /version
-}
 # Jobs first: their programs are told to stop, so that no pod takes its whole grace.
 close_case() {
-  kubectl -n "$namespace" delete elasticmpijobs --all --wait=false >/dev/null 2>&1 || true
-  [[ -z ${api_process:-} ]] || kill "$api_process" 2>/dev/null || true
-  rm -f "${api_socket:-}"
+  api "/apis/elasticmpi.io/v1alpha1/namespaces/$namespace/elasticmpijobs" -X DELETE >/dev/null || true
 }
-# api PATH [CURL OPTIONS]: fails when the answer is no success.
-api() { curl --silent --fail --max-time 10 --unix-socket "$api_socket" "${@:2}" "http://localhost$1"; }
 
 # --- the operator ------------------------------------------------------------------------------------------
 
@@ -62,6 +47,7 @@ helm_upgrade() {
     fail "helm could not install the operator: $(helm status elastic-mpi --namespace "$system" 2>&1 | head -n 5)"
   operator_ready
 }
+operator_deployment=/apis/apps/v1/namespaces/$system/deployments/elastic-mpi-operator
 operator_ready() { kubectl --namespace "$system" rollout status deployment/elastic-mpi-operator --timeout=120s >/dev/null; }
 
 # Installs the operator unless it is there as cases want it. One case does, the others wait for it.
@@ -70,8 +56,7 @@ need_operator() {
   exec {lock}<"$chart/Chart.yaml"
   flock "$lock"
   values=$(operator_values | sha256sum | cut -c1-16)$(cat "$chart"/values.yaml "$chart"/templates/* "$chart"/crd/* | sha256sum | cut -c1-16)
-  if [[ $(kubectl --namespace "$system" get deployment elastic-mpi-operator --ignore-not-found \
-    -o jsonpath='{.metadata.annotations.e2e} {.status.readyReplicas}') != "$values 2" ]]; then
+  if [[ $(api "$operator_deployment" | jq -r '"\(.metadata.annotations.e2e) \(.status.readyReplicas)"') != "$values 2" ]]; then
     helm_upgrade --set replicas=2
     kubectl --namespace "$system" annotate --overwrite deployment elastic-mpi-operator "e2e=$values" >/dev/null
   fi
@@ -82,14 +67,16 @@ need_operator() {
 leader() {
   api "/apis/coordination.k8s.io/v1/namespaces/$system/leases/elastic-mpi-operator" | jq -er '.spec.holderIdentity | select(. != "") | split("_")[0]'
 }
-operator_pods() { kubectl --namespace "$system" get pods -l app.kubernetes.io/name=elastic-mpi-operator -o name; }
+get_operators() { api "/api/v1/namespaces/$system/pods?labelSelector=app.kubernetes.io/name%3Delastic-mpi-operator"; }
+operator_pods() { get_operators | jq -r '.items[].metadata.name'; }
+both_ready() { api "$operator_deployment" | jq -e '.status.readyReplicas == 2' >/dev/null; }
 
 # Without the operator (no process of it is left), and with it again.
 stop_operator() {
   kubectl --namespace "$system" scale deployment/elastic-mpi-operator --replicas=0 >/dev/null
   wait_until 60 'the operator is gone' no_operator
 }
-no_operator() { [[ -z $(operator_pods) ]]; }
+no_operator() { get_operators | jq -e '.items == []' >/dev/null; }
 start_operator() {
   kubectl --namespace "$system" scale deployment/elastic-mpi-operator --replicas=2 >/dev/null
   operator_ready
