@@ -151,10 +151,29 @@ use_build() {
 # one is nobody else's, such as a user's terminal.
 session_nice() { [[ -z ${EMPI_OWN_SESSION:-} ]] || { echo "$1" >/proc/self/autogroup; } 2>/dev/null || true; }
 
+# EMPI_TEST_TARGETS: what need not be there for a test, but must compile (.ci/run). It is seen to beside the tests that only
+# compute; those would wait for it for ten minutes where cases on a cluster keep the processors busy.
+begin_checks() {
+  checks=
+  [[ -n ${EMPI_TEST_TARGETS:-} ]] || return 0
+  # shellcheck disable=SC2086,SC2016  # one word each; of the shell in there
+  alone_in "$preset" bash -c 'exec env --default-signal=INT,QUIT nice -n 15 cmake --build . --target "$@" >checks.log 2>&1' \
+    bash $EMPI_TEST_TARGETS &
+  checks=$!
+}
+finish_checks() {
+  [[ -n $checks ]] || return 0
+  wait "$checks" && return
+  local status=$?
+  cat checks.log
+  say "not built: $EMPI_TEST_TARGETS"
+  (exit "$status") || not_built "$PWD"
+}
+
 # Builds what the chosen tests need and runs them. Without a number of its own, ctest runs three at a time for each
 # core: most wait for processes; those that compute on several ranks count twice (PROCESSORS).
 run_tests() {
-  local choice=(--label-exclude '^long$') jobs=() argument files status=0 lines= together=false
+  local choice=(--label-exclude '^long$') jobs=() argument files status=0 unbuilt=0 checks='' lines= together=false
   local run=(ctest --output-on-failure --timeout 300 --output-junit)
   local costs=Testing/Temporary/CTestCostData.txt failures=Testing/Temporary/LastTestsFailed.log
   case ${1:-} in
@@ -189,17 +208,20 @@ run_tests() {
   # With the cases on a cluster beside (scripts/test.sh), those come first: they wait for it.
   [[ -z ${EMPI_BUSY_LOCK:-} ]] || session_nice 10
   # shellcheck disable=SC2086  # one word each
-  alone_in "$preset" nice -n "$([[ -n ${EMPI_BUSY_LOCK:-} ]] && echo 10 || echo 0)" cmake --build . --target all $files ${EMPI_TEST_TARGETS:-} ||
+  alone_in "$preset" nice -n "$([[ -n ${EMPI_BUSY_LOCK:-} ]] && echo 10 || echo 0)" cmake --build . --target all $files ||
     not_built "$PWD"
+  begin_checks
   # What takes long starts early in a fresh clone, too.
   [[ -e $costs ]] || { mkdir -p "${costs%/*}" && awk '/^[0-9]/ { print $2, 1, $1 }' "$project/cmake/testing/slow.txt" >"$costs"; }
   if $together; then
-    ctest --show-only=json-v1 "${choice[@]}" "$@" | python3 "$project/cmake/testing/together.py"
-    return
+    ctest --show-only=json-v1 "${choice[@]}" "$@" | python3 "$project/cmake/testing/together.py" || status=$?
+    finish_checks || status=$?
+    return "$status"
   fi
   if [[ -z ${EMPI_BUSY_LOCK:-} ]]; then
-    "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@"
-    return
+    "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@" || status=$?
+    finish_checks || status=$?
+    return "$status"
   fi
   rm -f tests-again.xml
   # What only computes runs beside the cases, on the cores that these leave; what measures or waits for others would
@@ -207,6 +229,7 @@ run_tests() {
   say 'built; what computes runs beside the cases on the cluster'
   nice -n 15 "${run[@]}" "$PWD/tests-beside.xml" --parallel "$(nproc)" \
     --label-regex '^(computes|fast)$' "$@" || { status=$? && lines=$(<"$failures"); }
+  finish_checks || unbuilt=$?
   say 'waiting for the cases on the cluster'
   flock --wait 2700 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 45 minutes more'
   session_nice 0
@@ -220,6 +243,7 @@ run_tests() {
       "${run[@]}" "$PWD/tests-again.xml" --rerun-failed || status=$?
     fi
   fi
+  [[ $unbuilt == 0 ]] || status=$unbuilt
   return "$status"
 }
 

@@ -3,8 +3,6 @@
 # What the scripts of the cluster share: where things are, how to say something, to fail and to wait.
 
 cluster_source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
-# Programs in Go have memory here, and collect less often: a part of the processor time of the daemons, and of each kubectl.
-export GOGC=400
 # shellcheck source=e2e/cluster/addresses.sh
 source "$cluster_source/addresses.sh"
 

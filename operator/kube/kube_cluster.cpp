@@ -31,6 +31,16 @@ bool asked(const ElasticMPIJob& job, const char* annotation) {
   return found != job.metadata.annotations.end() && found->second == "true";
 }
 
+// The grace of a pod is for a planned leave (operator/objects/pods.cpp). Where there is no run to leave
+// nobody plans one: an agent that could not be told to end would wait for it until the grace is over.
+constexpr int kGraceWithoutRun = 30;  // s, Kubernetes' own
+bool has_no_run(DeleteReason reason) {
+  return reason == DeleteReason::JobEnded || reason == DeleteReason::Suspended;
+}
+bool has_grace_of_its_own(const json& job) {
+  return job.contains(json::json_pointer("/spec/worker/template/spec/terminationGracePeriodSeconds"));
+}
+
 }  // namespace
 
 KubeCluster::KubeCluster(kube::Client& client, kube::Informer& jobs, kube::Informer& pods,
@@ -225,6 +235,7 @@ Outcome KubeCluster::delete_pod(const JobKey& key, const DeletePod& pod) {
   const kube::ObjectKey name{key.namespace_name, pod.name};
   kube::DeleteOptions options;
   options.uid = pod.uid;
+  if (job && has_no_run(pod.reason) && !has_grace_of_its_own(*job)) options.grace_seconds = kGraceWithoutRun;
   const auto answer = client_.remove(resources::kPods, name, options);
   // Gone, or another pod has its name: both mean that ours is not there any more.
   const bool gone =

@@ -48,6 +48,28 @@ TEST_F(KubeClusterTest, APodThatHasJustGoneIsInNobodysWay) {
   EXPECT_EQ(kube::controller_uid_of(server.object(pod)), "uid-job");
 }
 
+// Only who leaves a program that goes on has a planned leave to wait for.
+TEST_F(KubeClusterTest, PodsWithoutARunGetNoGraceForALeave) {
+  Operator op(*this);
+  const auto grace_of = [&](DeleteReason reason, const json& template_grace) {
+    json changed = running();
+    if (!template_grace.is_null())
+      changed["spec"]["worker"]["template"]["spec"]["terminationGracePeriodSeconds"] = template_grace;
+    put(changed);
+    const std::string version = server.object(jobs_path)["metadata"]["resourceVersion"];
+    EXPECT_TRUE(server.wait_until([&] { return job_of(op).metadata.resource_version == version; }));
+    EXPECT_TRUE(create_pod(op).ok());
+    const std::string uid = kube::uid_of(server.object("/api/v1/namespaces/a/pods/db-w-0"));
+    EXPECT_TRUE(op.cluster.delete_pod({"a", "db"}, {"db-w-0", uid, reason}).ok());
+    const std::vector<json> deletions = server.deletions();
+    return deletions.empty() ? -2 : deletions.back().value("gracePeriodSeconds", -1);
+  };
+  EXPECT_EQ(grace_of(DeleteReason::Suspended, nullptr), 30);
+  EXPECT_EQ(grace_of(DeleteReason::JobEnded, nullptr), 30);
+  EXPECT_EQ(grace_of(DeleteReason::JobEnded, 600), -1) << "the user's own";
+  EXPECT_EQ(grace_of(DeleteReason::Released, nullptr), -1) << "the pod's own";
+}
+
 // They may take the whole of their grace: nothing that a user should delete or rename anything for.
 TEST_F(KubeClusterTest, ThePredecessorsPodsAreWaitedForInWords) {
   const json owner = {{"apiVersion", kApiVersion},

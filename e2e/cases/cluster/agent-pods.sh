@@ -87,10 +87,10 @@ speak() { # POD PORT METHOD PATH BODY
 
 # A pod as the agents' protocol names it.
 member() { # POD SLOTS
-  object "pod/$1" | jq -c --argjson slots "$2" \
+  get_object "pod/$1" | jq -c --argjson slots "$2" \
     '{uid: .metadata.uid, name: .metadata.name, address: (.status.podIP + ":7400"), slots: $slots}'
 }
-uid() { object "pod/$1" | jq -r .metadata.uid; }
+uid() { get_object "pod/$1" | jq -r .metadata.uid; }
 ended() { k wait --for=jsonpath='{.status.phase}'=Succeeded "pod/$1" --timeout=480s >/dev/null; }
 fingerprint() { pod_log "$1" worker | sed -n 's/.*\(error .* fingerprint [0-9a-f]*\).*/\1/p'; }
 

@@ -74,5 +74,5 @@ cluster_ctl power-off node-3
 expect 'a node without power becomes NotReady' wait_until 90 'node-3 is unknown' node_is node-3 Unknown
 cluster_ctl power-on node-3
 expect 'and Ready when it boots again' wait_until 90 'node-3 is ready' node_is node-3 True
-restarted() { object pod/victim | jq -e '.status.containerStatuses[0] | .restartCount == 1 and .ready' >/dev/null; }
+restarted() { get_object pod/victim | jq -e '.status.containerStatuses[0] | .restartCount == 1 and .ready' >/dev/null; }
 expect 'it starts its pod again, once' wait_until 90 'victim is back' restarted

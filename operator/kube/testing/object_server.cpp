@@ -94,6 +94,11 @@ std::vector<std::string> ObjectServer::dry_runs() const {
   return dry_runs_;
 }
 
+std::vector<json> ObjectServer::deletions() const {
+  const std::lock_guard lock(mutex_);
+  return deletions_;
+}
+
 bool ObjectServer::wait_until(const std::function<bool()>& so) const {
   const auto end = std::chrono::steady_clock::now() + 20s;
   while (std::chrono::steady_clock::now() < end) {
@@ -187,6 +192,7 @@ void ObjectServer::change(const Request& request, Exchange& exchange) {
   const auto found = objects_.find(path);
   if (found == objects_.end()) return exchange.reply(404, failure(404, "NotFound", path + " not found"));
   if (request.method == "DELETE") {
+    deletions_.push_back(json::parse(request.body));
     json gone = found->second;
     gone["metadata"]["resourceVersion"] = std::to_string(++version_);
     changes_.push_back({path, "DELETED", gone});

@@ -27,6 +27,7 @@ class ObjectServer {
   // From now on creating with dryRun answers so.
   void refuse_dry_runs(int status, const std::string& message);
   std::vector<std::string> dry_runs() const;  // queries of POSTs with dryRun
+  std::vector<json> deletions() const;        // what DELETEs said
   // Once a create of it has been refused because it is there, it is there no more.
   void let_vanish(const std::string& path);
   // Creates of `plural` are answered when so many wait, or after 20 s; but the first, at once. How many have
@@ -53,6 +54,7 @@ class ObjectServer {
   std::map<std::string, json> objects_;
   std::vector<Change> changes_;
   std::vector<std::string> dry_runs_;
+  std::vector<json> deletions_;
   std::string vanishing_;
   std::string meeting_;  // the plural
   int meeting_of_ = 0, met_ = 0, most_met_ = 0, before_meeting_ = 0;

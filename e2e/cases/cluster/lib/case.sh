@@ -8,6 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../../cluster/lib.sh"
 
 case_name=$(basename "$0" .sh)
 namespace=$case_name
+export GOGC=400 # of kubectl and helm, which end before it matters what they have left lying about
 
 # --- the API server ----------------------------------------------------------------------------------------
 # kubectl costs a tenth of a second of processor time a call and more; what is asked again and again goes through one
@@ -24,7 +25,7 @@ close_api() {
   rm -f "${api_socket:-}"
 }
 # api PATH [CURL OPTIONS]: fails when the answer is no success.
-api() { curl --silent --fail --max-time 10 --unix-socket "${api_socket:-}" "${@:2}" "http://localhost$1"; }
+api() { curl --silent --show-error --fail --max-time 10 --unix-socket "${api_socket:-}" "${@:2}" "http://localhost$1"; }
 # missing PATH: the API server knows no such thing (and has not failed to answer).
 missing() { [[ $(curl --silent --max-time 10 --unix-socket "$api_socket" -o /dev/null -w '%{http_code}' "http://localhost$1") == 404 ]]; }
 
@@ -37,9 +38,15 @@ path_of() {
     *) fail "a case asks for $1, and nobody has said where such things are: path_of in ${BASH_SOURCE[0]}" ;;
   esac
 }
-object() { api "$(path_of "$1")"; } # KIND/NAME
-gone() { missing "$(path_of "$1")"; } # KIND/NAME
-pod_log() { api "$(path_of "pod/$1")/log${2:+?container=$2}"; } # POD [CONTAINER]
+get_object() { # KIND/NAME
+  local path
+  path=$(path_of "$1") && api "$path"
+}
+gone() { # KIND/NAME
+  local path
+  path=$(path_of "$1") && missing "$path"
+}
+pod_log() { api "$(path_of "pod/$1")/log${2:+?container=$2}" --max-time 60; } # POD [CONTAINER]
 
 # --- the namespace -----------------------------------------------------------------------------------------
 
@@ -48,6 +55,8 @@ pod_log() { api "$(path_of "pod/$1")/log${2:+?container=$2}"; } # POD [CONTAINER
 case_end() {
   local status=$?
   trap - EXIT
+  # Whoever ended the case has ended the proxy, too (run.sh ends the group).
+  api /version >/dev/null 2>&1 || { close_api && open_api; } || true
   if [[ $status == 0 ]] && declare -F case_check >/dev/null; then (case_check) || status=1; fi
   if [[ $status != 0 && $status != 77 ]]; then
     say "--- $case_name failed (status $status); the namespace at that moment:"
@@ -56,7 +65,8 @@ case_end() {
   fi
   if declare -F case_repair >/dev/null; then case_repair; fi
   if declare -F close_case >/dev/null; then close_case; fi
-  api "/api/v1/namespaces/$namespace" -X DELETE >/dev/null || true
+  api "/api/v1/namespaces/$namespace" -X DELETE >/dev/null 2>&1 ||
+    kubectl delete namespace "$namespace" --ignore-not-found --wait=false >/dev/null 2>&1 || true
   close_api
   exit "$status"
 }

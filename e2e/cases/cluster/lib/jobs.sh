@@ -22,7 +22,7 @@ manifest() {
 
 # --- what is asked -----------------------------------------------------------------------------------------
 
-get_job() { object "emj/$1"; }
+get_job() { get_object "emj/$1"; }
 get_pods() { api "/api/v1/namespaces/$namespace/pods?labelSelector=elasticmpi.io/job-name%3D$1"; }
 job_is() { get_job "$1" | jq -e "$2" >/dev/null; }             # NAME JQ
 pods_are() { get_pods "$1" | jq -e ".items | $2" >/dev/null; } # NAME JQ, of their list
@@ -39,7 +39,7 @@ event() { # NAME REASON [REGEX]; a REASON of '' is any
   get_events "$1" "$2" | jq -e --arg words "${3:-.}" 'any(.items[]; .message | test($words))' >/dev/null
 }
 pod_gone() { gone "pod/$1"; }
-uid_of() { object "$1" | jq -r .metadata.uid; } # KIND/NAME
+uid_of() { get_object "$1" | jq -r .metadata.uid; } # KIND/NAME
 
 # The iterations that a pod's sidecar has counted.
 iterations() { api "/api/v1/namespaces/$namespace/pods/$1:7401/proxy/metrics" | awk '/^empi_iterations_total/ { sum += $2 } END { printf "%d\n", sum }'; }
@@ -163,4 +163,4 @@ processes_of_pod() {
     if [[ $(nsenter --target "$pid" --uts hostname 2>/dev/null) == "$1" ]]; then echo "$pid"; fi
   done
 }
-node_of() { object "pod/$1" | jq -r .spec.nodeName; }
+node_of() { get_object "pod/$1" | jq -r .spec.nodeName; }

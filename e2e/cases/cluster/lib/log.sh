@@ -26,7 +26,7 @@ crashes() {
 operator_log() {
   local pod
   for pod in $(operator_pods); do
-    api "/api/v1/namespaces/$system/pods/$pod/log?sinceTime=$log_from" || true # of one that begins there is none
+    api "/api/v1/namespaces/$system/pods/$pod/log?sinceTime=$log_from" --max-time 60 2>/dev/null || true # of one that begins there is none
   done
 }
 

@@ -24,7 +24,8 @@ begin_case() {
 
 # Jobs first: their programs are told to stop, so that no pod takes its whole grace.
 close_case() {
-  api "/apis/elasticmpi.io/v1alpha1/namespaces/$namespace/elasticmpijobs" -X DELETE >/dev/null || true
+  api "/apis/elasticmpi.io/v1alpha1/namespaces/$namespace/elasticmpijobs" -X DELETE >/dev/null 2>&1 ||
+    kubectl -n "$namespace" delete elasticmpijobs --all --wait=false >/dev/null 2>&1 || true
 }
 
 # --- the operator ------------------------------------------------------------------------------------------
