@@ -35,7 +35,8 @@ inline int descriptors(pid_t pid) {
 // By SIGSTOP.
 inline bool stands_still(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  std::getline(file, text);  // nothing where it ends meanwhile; an istreambuf_iterator would throw
   const auto end_of_name = text.rfind(") ");
   return end_of_name != text.npos && text[end_of_name + 2] == 'T';
 }
