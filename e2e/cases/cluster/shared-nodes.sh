@@ -15,6 +15,9 @@ case_repair() {
   kubectl label node --all "$label-"
   kubectl taint node --all "$label-" || true # none may have one
 } >/dev/null 2>&1
+# Pods of the case before that are ending would count as others that stay.
+none_ends() { api "/api/v1/pods" | jq -e 'all(.items[]; .metadata.deletionTimestamp == null)' >/dev/null; }
+within 60 'no pod is about to go' none_ends
 mapfile -t nodes < <(kubectl get nodes -l '!node-role.kubernetes.io/control-plane' -o name | head -n 2)
 expect 'there are two nodes' test "${#nodes[@]}" = 2
 kubectl label "${nodes[@]}" "$label=yes" >/dev/null
