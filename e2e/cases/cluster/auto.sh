@@ -26,9 +26,9 @@ tsunami() { # NAME CELL_TIME JQ
 state() { worker_logs "$1" | sed -n 's/.*"state_hash": *"\([0-9a-f]*\)".*/\1/p'; }
 
 # What messages cost against what cells cost differs from machine to machine, and from hour to hour, by a factor of four.
-# When the wave has passed a quarter of the cells is left, and the share of two workers doubles or more (from .04 to .23 with
-# cells of 15 us, seen on two cores, to .14 to .43): with cells of 3 us it is above 10 % on all of them. Where it is so before,
-# the job shrinks earlier. (One worker alone: .001.)
+# When the wave has passed a quarter of the cells is left, and the share of two workers doubles (with cells of 15 us on two
+# cores .05 to .23 before, up to .43 then). With cells of 4 us the quickest messages so far cost .13 before: with 3 us 10 % is
+# exceeded, and where it is so at once, the job shrinks earlier. (One worker alone: .001.)
 tsunami fixed 0 '.spec.worker.replicas = 2'
 tsunami auto 3 '.spec.autoscaling = {
   mode: "Auto", policy: {name: "threshold", threshold: {lowPercent: 2, highPercent: 10, noisePercent: 0}},
