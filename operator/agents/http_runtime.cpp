@@ -98,6 +98,7 @@ bool knows_more(const empi::MembershipView& view, const RuntimeView& known) {
 struct HttpRuntime::JobMemory {
   std::string lead_uid;
   std::unique_ptr<PodReports> lead;
+  std::string lead_ip;         // of the pod that answered last as such, while that is there
   JobCredentials credentials;  // that it is spoken to with
   PodReports::Sidecars sidecars;
   std::size_t next_candidate = 0;
@@ -146,7 +147,11 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
     std::lock_guard lock(mutex_);
     remember(memory, *pod.last_change);
   }
-  if (candidates.empty()) return {};
+  if (std::ranges::find(candidates, memory.lead_ip, &PodView::ip) == candidates.end()) memory.lead_ip.clear();
+  if (candidates.empty()) {
+    memory.lead.reset();
+    return {};
+  }
   Silence& silence = memory.silence;
   const std::string present = news_of(candidates);
   if (silence.pods != present) silence = {};
@@ -235,6 +240,7 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
     }
     remember(memory, report);
     if (!members.empty()) memory.lead_uid = pod.uid;
+    memory.lead_ip = pod.ip;
     RuntimeView view = to_runtime_view(report.view, report.changes);
     view.unmeasured = memory.lead->unmeasured();
     return told(std::move(view));
@@ -359,8 +365,12 @@ Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& not
   return Outcome::done();
 }
 
+// Told once, when nobody may look again: where a look has failed since, whoever led before it is told.
 Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
-  return ask_lead(job, [&](AgentClient& lead) { return lead.stop(empi::Fence{stop.fence}, stop.reason); });
+  const auto ask = [&](AgentClient& lead) { return lead.stop(empi::Fence{stop.fence}, stop.reason); };
+  const JobMemory& memory = memory_of(job);
+  return memory.lead || memory.lead_ip.empty() ? ask_lead(job, ask)
+                                               : ask_agent(job, memory.lead_ip, soon(), ask);
 }
 
 Outcome HttpRuntime::ask_agent(const ElasticMPIJob& job, const std::string& ip, Clock::result_type end,

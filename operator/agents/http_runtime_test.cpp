@@ -31,6 +31,9 @@ class Lead {
     server_.Post(empi::paths::kNotice, [this](const httplib::Request& request, httplib::Response& response) {
       is_right(request, response);
     });
+    server_.Post(empi::paths::kStop, [this](const httplib::Request& request, httplib::Response& response) {
+      if (is_right(request, response)) ++stopped;
+    });
     server_.Put(empi::paths::kChange, [this](const httplib::Request& request, httplib::Response& response) {
       is_right(request, response);
     });
@@ -63,7 +66,7 @@ class Lead {
   }
 
   empi::Report report;
-  std::atomic<int> asked{0};
+  std::atomic<int> asked{0}, stopped{0};
   std::string takes;  // these two: set while nobody asks
   Millis takes_time{0};
 
@@ -108,6 +111,30 @@ TEST(HttpRuntimeTest, ASilentJobIsAskedEverLessOften) {
   pod.ready = !pod.ready;
   runtime.observe(a_job(), {pod});
   EXPECT_GT(lead.asked, before) << "something is new of its pods";
+}
+
+// Its pods would wait for a planned leave until their grace is over.
+TEST(HttpRuntimeTest, AJobIsToldToStopThoughTheLastLookAtItFailed) {
+  HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {});
+  Lead lead("token");
+  EXPECT_TRUE(runtime.observe(a_job(), {lead.pod()}).reachable);
+  lead.takes = "another token";
+  EXPECT_FALSE(runtime.observe(a_job(), {lead.pod()}).reachable);
+  lead.takes = "token";
+  const Outcome outcome = runtime.stop(a_job(), {"uid-0", 1, "the job was deleted"});
+  EXPECT_TRUE(outcome.ok()) << outcome.message;
+  EXPECT_EQ(lead.stopped, 1);
+}
+
+// Nobody answers at the address of a pod that is gone, or another job's agent does.
+TEST(HttpRuntimeTest, AJobWhoseLeadIsGoneIsNotToldToStopWhereItWas) {
+  HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {});
+  Lead lead("token");
+  EXPECT_TRUE(runtime.observe(a_job(), {lead.pod()}).reachable);
+  EXPECT_FALSE(runtime.observe(a_job(), {}).reachable);
+  const Outcome outcome = runtime.stop(a_job(), {"uid-0", 1, "the job was deleted"});
+  EXPECT_FALSE(outcome.ok()) << "it is not known who leads";
+  EXPECT_EQ(lead.stopped, 0);
 }
 
 // Its link is cut, and each question costs a timeout. What another member knows of it is what the next lead
