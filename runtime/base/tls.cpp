@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <climits>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <vector>
 
@@ -103,9 +103,10 @@ std::string stamp_of(const std::string& path) {
 }
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error("cannot read " + path + ": expected PEM, of the job's Secret");
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  if (!(text << std::ifstream(path).rdbuf()))
+    throw std::runtime_error("cannot read " + path + ": expected PEM, of the job's Secret");
+  return text.str();
 }
 
 }  // namespace

@@ -214,6 +214,15 @@ TEST(Tls, FilesAreReadAgainWhenTheyChange) {
     std::filesystem::rename(folder + "/new", folder + "/" + name);
   };
   EXPECT_THROW(Credentials{folder}, std::runtime_error);
+  for (const char* name : {kIdentityFile, kAuthoritiesFile})  // as a volume makes of what is not there
+    std::filesystem::create_directory(folder + "/" + name);
+  try {
+    const Credentials none(folder);
+    ADD_FAILURE();
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("expected PEM"), std::string::npos) << error.what();
+  }
+  for (const char* name : {kIdentityFile, kAuthoritiesFile}) std::filesystem::remove(folder + "/" + name);
   write(kIdentityFile, job().issue(1, months_around(kNow)));
   write(kAuthoritiesFile, job().certificate());
   Credentials credentials(folder);
