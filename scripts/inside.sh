@@ -151,10 +151,9 @@ use_build() {
 # one is nobody else's, such as a user's terminal.
 session_nice() { [[ -z ${EMPI_OWN_SESSION:-} ]] || { echo "$1" >/proc/self/autogroup; } 2>/dev/null || true; }
 
-# EMPI_TEST_TARGETS: what need not be there for a test, but must compile (.ci/run). It is seen to beside the tests that only
-# compute; those would wait for it for ten minutes where cases on a cluster keep the processors busy.
+# EMPI_TEST_TARGETS: what need not be there for a test, but must compile (.ci/run). Where cases on a cluster keep the
+# processors busy it is seen to beside the tests that only compute, which would wait for it for ten minutes.
 begin_checks() {
-  checks=
   [[ -n ${EMPI_TEST_TARGETS:-} ]] || return 0
   # shellcheck disable=SC2086,SC2016  # one word each; of the shell in there
   alone_in "$preset" bash -c 'exec env --default-signal=INT,QUIT nice -n 15 cmake --build . --target "$@" >checks.log 2>&1' \
@@ -173,7 +172,7 @@ finish_checks() {
 # Builds what the chosen tests need and runs them. Without a number of its own, ctest runs three at a time for each
 # core: most wait for processes; those that compute on several ranks count twice (PROCESSORS).
 run_tests() {
-  local choice=(--label-exclude '^long$') jobs=() argument files status=0 unbuilt=0 checks='' lines= together=false
+  local choice=(--label-exclude '^long$') jobs=() argument files status=0 unbuilt=0 nice=0 checks='' lines= together=false
   local run=(ctest --output-on-failure --timeout 300 --output-junit)
   local costs=Testing/Temporary/CTestCostData.txt failures=Testing/Temporary/LastTestsFailed.log
   case ${1:-} in
@@ -206,26 +205,28 @@ run_tests() {
   alone_in "$preset" cmake --build . --target build.ninja >configure.log 2>&1 || { cat configure.log >&2; exit 1; }
   files=$(ctest --show-only=json-v1 "${choice[@]}" "$@" | python3 "$project/cmake/testing/needed.py")
   # With the cases on a cluster beside (scripts/test.sh), those come first: they wait for it.
-  [[ -z ${EMPI_BUSY_LOCK:-} ]] || session_nice 10
+  if [[ -n ${EMPI_BUSY_LOCK:-} ]]; then
+    nice=10
+    session_nice 10
+  else
+    files+=" ${EMPI_TEST_TARGETS:-}"
+  fi
   # shellcheck disable=SC2086  # one word each
-  alone_in "$preset" nice -n "$([[ -n ${EMPI_BUSY_LOCK:-} ]] && echo 10 || echo 0)" cmake --build . --target all $files ||
-    not_built "$PWD"
-  begin_checks
+  alone_in "$preset" nice -n "$nice" cmake --build . --target all $files || not_built "$PWD"
   # What takes long starts early in a fresh clone, too.
   [[ -e $costs ]] || { mkdir -p "${costs%/*}" && awk '/^[0-9]/ { print $2, 1, $1 }' "$project/cmake/testing/slow.txt" >"$costs"; }
   if $together; then
     ctest --show-only=json-v1 "${choice[@]}" "$@" | python3 "$project/cmake/testing/together.py" || status=$?
-    finish_checks || status=$?
     return "$status"
   fi
   if [[ -z ${EMPI_BUSY_LOCK:-} ]]; then
     "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@" || status=$?
-    finish_checks || status=$?
     return "$status"
   fi
   rm -f tests-again.xml
   # What only computes runs beside the cases, on the cores that these leave; what measures or waits for others would
   # notice them, and they it: those begin when the cases are over.
+  begin_checks
   say 'built; what computes runs beside the cases on the cluster'
   nice -n 15 "${run[@]}" "$PWD/tests-beside.xml" --parallel "$(nproc)" \
     --label-regex '^(computes|fast)$' "$@" || { status=$? && lines=$(<"$failures"); }

@@ -90,7 +90,6 @@ member() { # POD SLOTS
   get_object "pod/$1" | jq -c --argjson slots "$2" \
     '{uid: .metadata.uid, name: .metadata.name, address: (.status.podIP + ":7400"), slots: $slots}'
 }
-uid() { get_object "pod/$1" | jq -r .metadata.uid; }
 ended() { k wait --for=jsonpath='{.status.phase}'=Succeeded "pod/$1" --timeout=480s >/dev/null; }
 fingerprint() { pod_log "$1" worker | sed -n 's/.*\(error .* fingerprint [0-9a-f]*\).*/\1/p'; }
 
@@ -141,7 +140,7 @@ times long-w-0 grow
 expect 'all three are members' members_are long-w-0 long-w-0 long-w-1 long-w-2
 
 epoch=$(ask long-w-0 GET /v1/membership | jq .membership.epoch)
-ask long-w-0 PUT /v1/change "{\"id\": \"shrink\", \"fence\": 1, \"epoch\": $epoch, \"remove\": [\"$(uid long-w-0)\"], \"deadlineMillis\": 240000}" >/dev/null
+ask long-w-0 PUT /v1/change "{\"id\": \"shrink\", \"fence\": 1, \"epoch\": $epoch, \"remove\": [\"$(uid_of pod/long-w-0)\"], \"deadlineMillis\": 240000}" >/dev/null
 expect 'the lead leaves' wait_until 60 'the others are the members' members_are long-w-1 long-w-1 long-w-2
 expect 'its pod ends well' ended long-w-0
 expect 'the others iterate on' iterates long-w-1

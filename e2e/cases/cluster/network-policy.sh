@@ -28,7 +28,7 @@ case_repair() {
   if [[ -n $made ]]; then kubectl delete namespace "$prometheus" --wait=false; fi
 } >/dev/null 2>&1
 if kubectl create namespace "$prometheus" >/dev/null 2>&1; then made=yes; fi
-wait_until 60 "the service account of $prometheus exists" kubectl --namespace "$prometheus" get serviceaccount default
+wait_until 60 "the service account of $prometheus exists" api "/api/v1/namespaces/$prometheus/serviceaccounts/default"
 
 # Somebody with a shell, who listens where a worker's agent does as well. NAMESPACE NAME
 somebody() {

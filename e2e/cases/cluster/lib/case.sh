@@ -42,6 +42,7 @@ get_object() { # KIND/NAME
   local path
   path=$(path_of "$1") && api "$path"
 }
+uid_of() { get_object "$1" | jq -r .metadata.uid; }
 gone() { # KIND/NAME
   local path
   path=$(path_of "$1") && missing "$path"

@@ -39,7 +39,6 @@ event() { # NAME REASON [REGEX]; a REASON of '' is any
   get_events "$1" "$2" | jq -e --arg words "${3:-.}" 'any(.items[]; .message | test($words))' >/dev/null
 }
 pod_gone() { gone "pod/$1"; }
-uid_of() { get_object "$1" | jq -r .metadata.uid; } # KIND/NAME
 
 # The iterations that a pod's sidecar has counted.
 iterations() { api "/api/v1/namespaces/$namespace/pods/$1:7401/proxy/metrics" | awk '/^empi_iterations_total/ { sum += $2 } END { printf "%d\n", sum }'; }
