@@ -101,8 +101,8 @@ if $only_targets; then
   if [[ ${words[0]} == bench_* ]]; then
     echo "${words[0]}"
   else
-    targets=$(sed -n 's/^# targets: //p' "${words[1]}")
-    echo "${targets:-all}"
+    targets=$(grep '^# targets:' "${words[1]}") || targets='# targets: all'
+    echo "${targets#*:}"
   fi
   exit 0
 fi

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# targets:
 """./dev bench build [--sample N] [--base COMMIT]: what compiling costs, in processor time, beside an older commit.
 
 Compiles everything that .ci/run compiles, but what it only reads with clang (check-fuzzers, a part of a minute), of this commit and of the older one in turn, and adds up user and system

@@ -25,9 +25,9 @@ bench_k8s() { # NAME ARGS...
   with_lock down quiet
   up --nodes $nodes >&2
   if [[ $nodes == 1 ]]; then
-    in_e2e_root bash "$project/e2e/cluster/build.sh" kwok >&2 || exit 1
+    in_e2e_root bash "$project/e2e/cluster/build.sh" kwok >&2 || exit
   else
-    in_e2e_root bash "$project/e2e/cluster/build.sh" helm >&2 || exit 1
+    in_e2e_root bash "$project/e2e/cluster/build.sh" helm >&2 || exit
     load_images operator runtime jacobi >&2
   fi
   logs=$project/out/bench/$name

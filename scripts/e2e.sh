@@ -51,7 +51,7 @@ Options, of cases, up and programs:
 
 Cases use the running cluster; where there is none they start one and end it. With --kubeconfig they use an
 existing cluster instead, and those that need to cut wires are skipped.
-Exit status: 0, 1 when a case failed, 77 (with --or-skip: 0) when this machine cannot run containers.
+Exit status: 0, 1 when a case failed, 2 when what was asked or this machine is not as it must be, 77 (with --or-skip: 0) when this machine cannot run containers.
 Environment: EMPI_CLUSTER   the cluster's name (default: one per checkout)
              EMPI_CLUSTERS  how many clusters share the cases (default: 2 when all are run and none is up, else 1)
              EMPI_KUBERNETES, EMPI_IP_FAMILY, EMPI_CNI     the same as --kubernetes, --ip and --cni
@@ -197,9 +197,14 @@ in_cluster() {
 
 # Runs a user's command: the cluster's network, but the folder of the user.
 on_cluster() {
+  local word words=()
   need_cluster
   prepare_enter
-  check_paths "$@"
+  for word in "$@"; do
+    [[ $word != -- ]] || break # what follows is of a container
+    words+=("$word")
+  done
+  check_paths "${words[@]}"
   nsenter --target "$init" --net --uts --ipc --pid -- unshare --mount -- \
     "${enter[@]}" PATH="$(programs):/usr/sbin:/usr/bin" KUBECONFIG="$inside_state/admin.kubeconfig" \
     KUBECACHEDIR=/cache/home/.kube/cache HELM_CACHE_HOME=/cache/home/.cache/helm -- "$@"
@@ -248,8 +253,8 @@ up() {
   prepare_enter
   local reason
   reason=$(isolated "${enter[@]}" -- bash "$project/e2e/cluster/probe.sh") || skip "${reason:-the probe of this machine failed}"
-  in_e2e_root bash "$project/e2e/cluster/build.sh" || exit 1
-  if [[ ${EMPI_CNI:-} == calico ]]; then in_e2e_root bash "$project/e2e/cluster/build.sh" calico || exit 1; fi
+  in_e2e_root bash "$project/e2e/cluster/build.sh" || exit
+  if [[ ${EMPI_CNI:-} == calico ]]; then in_e2e_root bash "$project/e2e/cluster/build.sh" calico || exit; fi
   with_lock start "$nodes"
 }
 

@@ -71,7 +71,7 @@ needs_of() { # images|programs|from CASES...
 build_programs_of() { # CASES...
   local programs
   read -ra programs <<<"$(needs_of programs "$@")"
-  if [[ ${#programs[@]} -gt 0 ]]; then in_e2e_root bash "$project/e2e/cluster/build.sh" "${programs[@]}" || exit 1; fi
+  if [[ ${#programs[@]} -gt 0 ]]; then in_e2e_root bash "$project/e2e/cluster/build.sh" "${programs[@]}" || exit; fi
 }
 
 load_images_of() { # CASES...
@@ -88,7 +88,7 @@ load_images() { # NAMES...
   source "$project/scripts/images.sh"
   # shellcheck source=containers/programs.sh
   source "$project/containers/programs.sh"
-  build_programs
+  build_programs "${images[@]}"
   for file in "${in_volume[@]/#/bin/}" "${of_operator[@]/#/bin/}" "${applications[@]/#/bin/}" lib/libelastic_mpi.so; do
     [[ ! -e $from/$file ]] || made_of+=("$(realpath "$from/$file")")
   done
@@ -105,7 +105,7 @@ load_images() { # NAMES...
 
 manifest() { # HELM ARGS...
   ensure_root >&2
-  in_e2e_root bash "$project/e2e/cluster/build.sh" helm >&2 || exit 1
+  in_e2e_root bash "$project/e2e/cluster/build.sh" helm >&2 || exit
   in_e2e_root env PATH="$(programs):/usr/sbin:/usr/bin" bash "$project/e2e/cluster/manifest.sh" "$@"
 }
 
@@ -113,7 +113,7 @@ on_existing_cluster() { # KUBECONFIG CASES...
   local failed=0 copy=/cache/home/.kube/e2e-$$ given=$1
   shift
   ensure_root
-  in_e2e_root bash "$project/e2e/cluster/build.sh" helm || exit 1
+  in_e2e_root bash "$project/e2e/cluster/build.sh" helm || exit
   build_programs_of "$@"
   mkdir -p "$cache/home/.kube"
   install -m 600 "$given" "$cache${copy#/cache}" # where it is visible inside

@@ -48,10 +48,12 @@ for path in /*; do
     cp -P "$path" "$root$path"
   elif [[ -d $path ]]; then
     bind "$path"
+  elif [[ -f $path ]]; then
+    { : >"$root$path" && mount --bind "$path" "$root$path"; } || true
   fi
 done
 mkdir -p "$root"/{tmp,run,proc,sys,dev,.old,cache}
-if [[ ! -d /tmp ]]; then chmod 1777 "$root/tmp"; fi
+if [[ ! -d /tmp ]]; then mount -t tmpfs -o mode=1777 tmp "$root/tmp"; fi
 mount -t tmpfs -o mode=755 run "$root/run"
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
@@ -69,6 +71,7 @@ for file in /etc/resolv.conf "${names[@]}" /etc/ssl/certs/ca-certificates.crt; d
   if [[ -e $file ]] && ! cmp -s "$file" "$root$file"; then cat "$file" >"$root$file"; fi
 done
 mount --make-private "$root"
+mount -o remount,bind,ro "$root" || true # what would be made at its top goes with it
 
 cd "$root"
 pivot_root . .old

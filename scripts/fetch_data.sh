@@ -14,7 +14,7 @@ EMPI_DATA=$(realpath -m -- "${EMPI_DATA:-data}")
 
 fail() {
   printf 'fetch_data: %s\n' "$*" >&2
-  exit 1
+  exit 2
 }
 
 # there CASE/NAME SHA256: whether it is, whole

@@ -24,13 +24,26 @@ Environment: EMPI_IMAGE_BASE     build on this image instead of a minimal Debian
 USAGE
 }
 
-# Brings build/release up to date, unless the programs are taken from elsewhere. (Failures are looked at one by one
-# here: this also runs where the shell does not.)
-build_programs() {
+# Brings in build/release up to date what these images are made of, of all where none is named, unless the programs are
+# taken from elsewhere. (Failures are looked at one by one here: this also runs where the shell does not.)
+build_programs() { # IMAGES...
   [[ -z ${EMPI_IMAGE_BUILD:-} ]] || return 0
   choose_root packages.txt
   ensure_root
-  (enter_root "$project/dev" build "${EMPI_PRESET:-release}" >&2) || exit 1
+  # shellcheck disable=SC2046  # one word each
+  (enter_root "$project/dev" build "${EMPI_PRESET:-release}" $(targets_of_images "$@") >&2) || exit 1
+}
+
+# The programs that the Containerfiles copy, and what each image of a job has. Nothing where that is not known, or all.
+targets_of_images() { # IMAGES...: ours, or folders
+  local name programs=()
+  [[ $# -gt 0 && " $* " != *' own '* && " $* " != *'/own '* ]] || return 0
+  for name in "$@"; do
+    [[ $name != */* ]] || continue # a user's, of programs of their own
+    mapfile -t -O "${#programs[@]}" programs < <(sed -n 's/^COPY bin/bin/p' "$project/containers/$name/Containerfile" | grep -oE '\<bin/(empi|elastic-mpi)[a-z0-9-]*' | grep -oE '[^/]*$')
+  done
+  # shellcheck source=containers/programs.sh
+  (source "$project/containers/programs.sh" && echo --target elastic_mpi "${in_volume[@]}" "${programs[@]}")
 }
 
 images() {
@@ -80,7 +93,7 @@ images() {
     docker | podman) command -v "$engine" >/dev/null || die "EMPI_IMAGE_ENGINE: there is no $engine on this machine" ;;
     *) die "EMPI_IMAGE_ENGINE: '$engine' is not known: docker, podman or buildah" ;;
   esac
-  build_programs
+  build_programs "${names[@]}"
   [[ -x $project/$from/bin/elastic-mpi-agent ]] || die "images: $from/bin has no elastic-mpi-agent: is it a build folder of this project?"
   if [[ ${#names[@]} == 0 ]]; then
     for name in "${all[@]}"; do

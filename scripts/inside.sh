@@ -113,15 +113,22 @@ build_for() { # COMMAND ARGUMENTS...
   build_targets $targets
 }
 
-# The folder of --out is the user's, from where the user is (sets $arguments).
+# What the user names is where the user is: the folders of results, and what is there already (sets $arguments).
 take_arguments() {
-  local before='' argument
+  local before='' argument name value
   arguments=()
   for argument in "$@"; do
-    if [[ $before == --out ]]; then argument=$(realpath -m -- "$argument"); fi
-    if [[ $argument == --out=* ]]; then argument=--out=$(realpath -m -- "${argument#*=}"); fi
-    arguments+=("$argument")
-    before=$argument
+    name=$before value=$argument before=$argument
+    if [[ $argument == --*=* ]]; then name=${argument%%=*} value=${argument#*=} before=; fi
+    case $name in
+      --out | --folder) value=$(realpath -m -- "$value") ;;
+      *)
+        # One word, or a number, may mean something else.
+        if [[ -e $value && ($value == */* || $name == --data || $name$value =~ ^--.*[.][a-z]) ]]; then value=$(realpath -- "$value"); fi
+        ;;
+    esac
+    if [[ $argument == --*=* ]]; then value=$name=$value; fi
+    arguments+=("$value")
   done
 }
 

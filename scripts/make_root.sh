@@ -28,6 +28,8 @@ make_root() {
   discard "$new" # of one that was interrupted
   has_room "$cache" "$room_megabytes" ||
     die "a Debian root takes $room_megabytes MB and $cache has $free: free some there (./dev clean), or set EMPI_CACHE to a folder elsewhere"
+  [[ -z ${EMPI_PACKAGES:-} ]] || { mkdir -p "$EMPI_PACKAGES" && [[ -w $EMPI_PACKAGES ]]; } 2>/dev/null ||
+    die "EMPI_PACKAGES: cannot write the folder $EMPI_PACKAGES"
   say "making a Debian 13 root in $root (once, about a minute and 2 GB)"
   : >"$cache/root.log"
   if trusts_debian && find_mmdebstrap; then
@@ -158,7 +160,6 @@ make_root_with_mmdebstrap() { # NEW
     --essential-hook='printf "path-exclude=%s\n" "/usr/share/man/*" "/usr/share/locale/*" "/usr/share/doc/*" >"$1/etc/dpkg/dpkg.cfg.d/slim"'
     --essential-hook='echo "path-include=/usr/share/doc/*/copyright" >>"$1/etc/dpkg/dpkg.cfg.d/slim"')
   if [[ -n ${EMPI_PACKAGES:-} ]]; then
-    { mkdir -p "$EMPI_PACKAGES" && [[ -w $EMPI_PACKAGES ]]; } 2>/dev/null || die "EMPI_PACKAGES: cannot write the folder $EMPI_PACKAGES"
     # shellcheck disable=SC2016
     options+=(--skip=download/empty --skip=essential/unlink
       --setup-hook='mkdir -p "$1/var/cache/apt/archives"; find "$EMPI_PACKAGES" -name "*.deb" -exec cp -t "$1/var/cache/apt/archives" {} +'

@@ -37,7 +37,7 @@ package() {
   run_in_root "$project/dev" package || exit
   choose_root packages-e2e.txt
   ensure_root
-  in_e2e_root bash "$project/e2e/cluster/build.sh" helm >&2 || exit 1
+  in_e2e_root bash "$project/e2e/cluster/build.sh" helm >&2 || exit
   local with_helm=(env PATH="$(programs):/usr/sbin:/usr/bin") said=$out/helm.log
   if ! in_e2e_root "${with_helm[@]}" helm package "$project/helm/elastic-mpi" --destination "$out" >"$said" 2>&1 ||
     ! in_e2e_root "${with_helm[@]}" bash "$project/e2e/cluster/manifest.sh" >"$out/install.yaml" 2>"$said"; then

@@ -100,22 +100,36 @@ check_paths() {
   check_words check_input "$@"
   # Else another cluster would be asked than the user means.
   if [[ -n ${KUBECONFIG:-} && " $* " == *empi\ * ]]; then
-    while IFS= read -r argument; do check_input "$argument"; done < <(tr ':' '\n' <<<"$KUBECONFIG")
+    while IFS= read -r argument; do [[ ! -e $argument ]] || check_input "$argument"; done < <(tr ':' '\n' <<<"$KUBECONFIG")
   fi
   while IFS= read -r name; do
     if [[ $name == EMPI_PACKAGES || $name == EMPI_CACHE ]]; then continue; fi # for the outside
     if [[ ${!name} == /* ]]; then check_input "${!name}"; fi
   done < <(compgen -v EMPI_)
+  for name in EMPI_STATE_DIR XDG_STATE_HOME; do # where jobs have their state
+    if [[ ${!name:-} == /* ]]; then
+      check_input "${!name}"
+      make_top "$(realpath -m -- "${!name}")"
+    fi
+  done
 }
 
-# What exists here and is not there inside would not be found. (A path that both have is a program's or the like.)
+# A folder at the top of this machine is bound if it is there: it is made for what is to be made in it.
+make_top() { # PATH
+  local top=${1#/}
+  if [[ ! -e /${top%%/*} && -w / ]]; then mkdir "/${top%%/*}"; fi
+}
+
+# What exists here and is not there inside would not be found, and what neither has would be made inside, and not be found
+# here. (A path that is there inside is a program's or the like.)
 check_input() { # PATH [must]
   local path
-  [[ -n ${2:-} || $1 == */* || -e $1 ]] || return 0
+  [[ -n ${2:-} || -e $1 || ($1 == */* && $1 != *[[:space:]]*) ]] || return 0 # a word, or a sentence
   path=$(realpath -m -- "$1" 2>/dev/null) || return 0
   if is_visible "$path"; then return 0; fi
-  if [[ -n ${2:-} || (-e $path && ! -e $root$path) ]]; then
-    die "$1 is in a system folder of this machine, which is not visible inside the Debian root: copy it to your home or working folder"
+  # (The cache is /cache inside; links of the root need not lead anywhere here.)
+  if [[ -n ${2:-} || ! (-e $root$path || -L $root$path || -e $cache/${path#/cache/}) ]]; then
+    die "$1 is in a system folder of this machine, which is not visible inside the Debian root: use your home or working folder"
   fi
 }
 
@@ -124,14 +138,16 @@ check_output() { # PATH
   local path there folder free
   [[ -n $1 ]] || die '--out needs the name of a folder'
   path=$(realpath -m -- "$1" 2>/dev/null) || die "--out: '$1' is no name of a folder"
+  [[ $path != / ]] || die '--out: / is the root of this machine: name a folder'
   is_visible "$path" ||
     die "--out: $1 is in a system folder of this machine, which is not visible inside the Debian root: name a folder at home, in /tmp or in the working folder"
   there=$path
-  while [[ ! -e $there ]]; do there=$(dirname "$there"); done
+  while [[ ! -e $there && ! -L $there ]]; do there=$(dirname "$there"); done
   [[ -d $there || $there == "$path" ]] || die "--out: $there is not a folder"
   for folder in "${read_only[@]}"; do
     if below "$there" "$folder"; then die "--out: $1 is in the folder of measured data, which is read-only inside: name another"; fi
   done
   [[ -w $there ]] || die "--out: cannot write $there: name a folder that you can write to"
   has_room "$there" 1 || die "--out: no space is left in $there: free some, or name a folder elsewhere"
+  make_top "$path"
 }

@@ -29,9 +29,9 @@ build() { # PROGRAM PACKAGE HOW-LONG FLAGS [MODULE]
     [[ ! -x $folder/$program ]] || exit 0
     say "building $program from Go modules ($3 on two cores, once)"
     (cd "$cluster_source/go/$module" && GOTOOLCHAIN=${toolchain:-local} nice -n "${EMPI_BUILD_NICE:-10}" go build -trimpath -ldflags "-s -w $flags" -o "$folder/$program.new" "$package") ||
-      fail "building $program failed: see above; it needs the Go module proxy (environment: GOPROXY, https_proxy, SSL_CERT_FILE)"
+      { say "building $program failed: see above; it needs the Go module proxy (environment: GOPROXY, https_proxy, SSL_CERT_FILE)" && exit 2; }
     mv "$folder/$program.new" "$folder/$program"
-  ) 8>"$folder/lock" || exit 1
+  ) 8>"$folder/lock" || exit
 }
 
 [[ $# -gt 0 ]] || set -- kube coredns helm

@@ -107,12 +107,33 @@ def nobody_can_make_a_root():
     assert result.returncode == 2 and "install one of them" in result.stderr.splitlines()[-1], result
 
 
+def packages_cannot_be_kept():
+    refused(run("shell", "true", EMPI_CACHE=str(WORK / "cache-without-packages"), EMPI_PACKAGES="/proc/packages"),
+            "EMPI_PACKAGES", "/proc/packages")
+
+
+def options_of_commands_on_the_host():
+    for words, said in {("first-hour", "--debian", "11"): "--debian wants 12 or 13", ("first-hour", "--until"): "root, build, picture or end",
+                        ("first-hour", "--twice"): "'--twice'", ("first-hour", "--user", "--keep-ccache"): "leave out"}.items():
+        refused(run("bench", *words), said)
+    refused(run("images", "jacobi", EMPI_IMAGE_ENGINE="lxc"), "EMPI_IMAGE_ENGINE", "docker, podman or buildah")
+    refused(run("images", "jacobi", EMPI_IMAGE_ENGINE="podman"), "EMPI_IMAGE_ENGINE", "no podman")
+    refused(run("images", "--snapshot", "today"), "--snapshot wants a date")
+    for words, said in {("--ip", "5"): "--ip wants 4 or 6", ("--cni", "none"): "ptp or calico", ("up", "--nodes", "none"): "from 1 to 100",
+                        ("up", "--nodes", "0"): "from 1 to 100", ("node", "cut"): "e2e: node wants", ("nosuch",): "no command or case"}.items():
+        refused(run("e2e", *words), said)
+    refused(run("e2e", "status", EMPI_CLUSTER="Mine"), "EMPI_CLUSTER", "a-z")
+
+
 def no_network():
     cache = WORK / "cache-without-network"
     result = run("shell", "true", before=["unshare", "--net", "--"], EMPI_CACHE=str(cache))
     last = result.stderr.splitlines()[-1]
     assert result.returncode == 2 and "check the network" in last and str(cache / "root.log") in last, result
     assert not list(cache.glob("root-*")), "half a root is left"
+    for root in pathlib.Path("/cache").glob("root-*"):  # as if it had been made now
+        (cache / root.name).symlink_to(root)
+    runs(run("shell", "echo again", EMPI_CACHE=str(cache)), "again\n")
 
 
 def the_keys_are_not_those_of_debian():
@@ -246,6 +267,11 @@ def as_a_stranger():
     switch = "/proc/sys/user/max_user_namespaces"
     refused(run("shell", "true", before=with_files("1234:100000:65536\n", f"mount --bind {off} {switch}; "), cwd="/",
                 PATH=f"{programs}:/usr/bin"), f"{switch} is 0", "sysctl")
+    # Those of Debian's older and of Ubuntu's kernels.
+    for switch, value in (("unprivileged_userns_clone", 0), ("apparmor_restrict_unprivileged_userns", 1)):
+        there = f"mount -t tmpfs none /proc/sys/kernel; echo {value} >/proc/sys/kernel/{switch}; "
+        refused(run("shell", "true", before=with_files("1234:100000:65536\n", there), cwd="/", PATH=f"{programs}:/usr/bin"),
+                f"/proc/sys/kernel/{switch} is {value}", "sysctl")
 
 
 def no_home():
@@ -287,6 +313,9 @@ def the_preset_is_unknown():
 
 def outputs():
     """What a command says it has written is there afterwards; where it cannot be, nothing runs."""
+    refused(run("run", "true", "--out", ""), "--out needs the name of a folder")
+    (WORK / "loop").symlink_to("loop")
+    refused(run("run", "true", "--out", "loop/results"), f"{WORK}/loop is not a folder")
     empty = {"mount": "exec \"$@\""}
     for folder in ("/etc/out", "/usr/local/out", "/var/lib/out", "/run/out", "/dev/shm/out"):
         refused(run("run", "true", "--out", folder), folder, "--out")
@@ -323,10 +352,35 @@ def results_are_where_they_were_asked_for():
             done = run("run", "empi", "simulate", str(trace), "--malleable", "100", *words)
             assert done.returncode == 0 and (there / "jobs.csv").stat().st_size > 0, done
             shutil.rmtree(there)
-    script = f"""project=/nowhere; source {PROJECT}/scripts/inside.sh
-        take_arguments tohoku --out 'a place/of mine' --out=there --full; printf '%s\\n' "${{arguments[@]}}" """
-    done = subprocess.run(["bash", "-euc", script], cwd=WORK, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.stdout.splitlines() == ["tohoku", "--out", f"{WORK}/a place/of mine", f"--out={WORK}/there", "--full"], done
+    taken = {"--out": "--out", "a place/of mine": f"{WORK}/a place/of mine", "--out=there": f"--out={WORK}/there",
+             "--data": "--data", "measured": f"{WORK}/measured", "--topography=sea.asc": f"--topography={WORK}/sea.asc",
+             "measured/": f"{WORK}/measured", "--folder": "--folder", "volume": f"{WORK}/volume", "--data=none": "--data=none",
+             "--full": "--full", "tohoku": "tohoku", "--out=res.d": f"--out={WORK}/res.d", "spe10": "spe10", "--repeats": "--repeats", "3": "3"}
+    for name in ("tohoku", "spe10", "measured", "sea.asc", "3"):
+        (WORK / name).mkdir()
+    script = f"""project=/nowhere; source {PROJECT}/scripts/inside.sh; take_arguments "$@"; printf '%s\\n' "${{arguments[@]}}" """
+    done = subprocess.run(["bash", "-euc", script, "-", *taken], cwd=WORK, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.stdout.splitlines() == list(taken.values()), done
+
+
+def the_top_of_the_machine():
+    """A folder that is not there yet is made here, not inside; a file there is found, and nothing else can be written there."""
+    top, file = pathlib.Path(f"/empi-top.{os.getpid()}"), pathlib.Path(f"/empi-file.{os.getpid()}")
+    # / is the one of ./dev here, too.
+    writable = [*PRIVATE, "sh", "-c", f"mount -o remount,bind,rw / && echo words >{file} && cd / && exec \"$@\"", "-"]
+    done = run("run", "sh", "-c", f"cat {file} && echo written >{top}/results/of", "--out", f"{top}/results", before=writable)
+    assert done.returncode != 0 and top.is_dir(), done  # the program makes its own folder
+    runs(run("run", "sh", "-c", f"mkdir {top}/results && echo written >{top}/results/of && cat {file}", "--out", f"{top}/results",
+             before=writable), "words\n")
+    assert (top / "results/of").read_text() == "written\n"
+    runs(run("run", "sh", "-c", f"cat {top.name}/results/of", "--out", top.name, before=writable), "written\n")
+    runs(run("run", "sh", "-c", f"touch {top}-3/state", EMPI_STATE_DIR=f"{top}-3", before=writable))
+    assert pathlib.Path(f"{top}-3/state").exists()
+    refused(run("run", "true", "--out", "/", before=writable), "--out", "name a folder")
+    refused(run("run", "true", "--out", f"{top}-2"), "--out", "cannot write /")
+    done = run("run", "mkdir", f"{top}-2", before=writable)
+    assert done.returncode == 1 and "Read-only" in done.stderr, done
+    subprocess.run([*writable, "rm", "-r", top, f"{top}-3", file], check=True)
 
 
 def the_disk_fills_while_it_is_built():
@@ -368,6 +422,34 @@ def one_at_a_time_builds():
     assert done.stdout == "begin\nend\n" * 2 + "1\n" and "waiting for another ./dev" in done.stderr, done
 
 
+def what_is_built_for_a_command():
+    """The programs of ours that its words, or a manifest among them, name; where they name none, what jobs run in."""
+    project = WORK / "few-programs"
+    (project / "build/release").mkdir(parents=True)
+    ours = ["empi", "empi-one", "empi-two", "elastic-mpi-agent", "elastic-mpi-sidecar"]
+    (project / "build/release/build.ninja").write_text("".join(f"build {name}: phony bin/{name}\n" for name in ours))
+    (WORK / "two.yaml").write_text("command: [/opt/empi-two, --end, '3']\n")
+    jobs = {"empi", "elastic-mpi-agent", "elastic-mpi-sidecar", "elastic_mpi"}
+    for words, wanted in {("empi-one", "--help"): {"empi-one"}, ("empi", "run", "two.yaml"): jobs | {"empi-two"}, ("true",): jobs,
+                          ("sh", "-c", "empi-one | empi-two"): {"empi-one", "empi-two"}}.items():
+        script = f"project={project}; source {PROJECT}/scripts/inside.sh; targets_of run \"$@\""
+        done = subprocess.run(["bash", "-euc", script, "-", *words], env=ENVIRONMENT, cwd=WORK, capture_output=True, text=True, timeout=PATIENCE)
+        assert set(done.stdout.split()) == wanted, (words, done)
+
+
+def what_is_built_for_an_image():
+    folder = WORK / "image-of-mine"
+    folder.mkdir()
+    (folder / "Containerfile").write_text("FROM localhost/elastic-mpi-runtime:0.1.0\nCOPY mine /usr/local/bin/\n")
+    runtime = {"--target", "elastic_mpi", "elastic-mpi-agent", "elastic-mpi-sidecar"}
+    for names, wanted in {("jacobi",): runtime | {"empi-jacobi"}, (): set(), ("own", "jacobi"): set(), (str(folder),): runtime,
+                          ("operator", "spe10"): runtime | {"elastic-mpi-operator", "empi", "empi-spe10", "empi-spe10-report"}}.items():
+        script = f"""project={PROJECT}; source {PROJECT}/scripts/images.sh; choose_root() {{ :; }}; ensure_root() {{ :; }}
+            enter_root() {{ printf '%s\n' "$@"; }}; build_programs "$@" """
+        done = subprocess.run(["bash", "-euc", script, "-", *names], env=ENVIRONMENT, capture_output=True, text=True, timeout=PATIENCE)
+        assert done.stderr.split()[:3] == [str(DEV), "build", "release"] and set(done.stderr.split()[3:]) == wanted, (names, done)
+
+
 def words_before_there_is_a_root():
     """Neither is made for words that are refused."""
     nothing = {"EMPI_CACHE": str(WORK / "no-cache")}
@@ -398,8 +480,16 @@ def inputs():
     refused(run("run", "empi", "run", str(hidden)), str(hidden), "not visible")
     refused(run("run", "true", "--data", "/var/lib/data"), "/var/lib/data", "not visible")
     refused(run("run", "true", EMPI_STATE_DIR=str(hidden)), str(hidden), "not visible")
+    # What is to be made there would be in the root, and not found again.
+    for name in ("EMPI_STATE_DIR", "XDG_STATE_HOME"):
+        refused(run("run", "true", **{name: "/var/lib/empi-state"}), "/var/lib/empi-state", "not visible")
+    refused(run("run", "true", "--journal", "/usr/local/empi-journal"), "/usr/local/empi-journal", "not visible")
+    refused(run("run", "true", "--state=/var/lib/empi-state"), "/var/lib/empi-state", "not visible")
     refused(run("run", "empi", "top", KUBECONFIG=f"/etc/hostname:{hidden}"), str(hidden), "not visible")
     hidden.unlink()
+    runs(run("run", "sh", "-c", "/usr/sbin/none || echo no path but a script"), "no path but a script\n")
+    # Of the root, though this machine has no such file; and of the cache.
+    runs(run("run", "echo", "/usr/bin/mpirun", "/cache/lock", EMPI_BUSY_LOCK="/cache/lock"), "/usr/bin/mpirun /cache/lock\n")
     (WORK / "text").write_text("words")
     runs(run("shell", f"cat text {WORK}/text ~/text"), "words" * 3)
     runs(run("shell", "echo ~ $TMPDIR", TMPDIR="/var/tmp"), f"{WORK} /var/tmp\n")
@@ -431,12 +521,12 @@ def closed_input():
     runs(result, "words\n")
 
 
-CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, a_program_is_too_old, nobody_can_make_a_root, no_network, the_keys_are_not_those_of_debian,
+CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none, a_program_is_missing, a_program_is_too_old, packages_cannot_be_kept, options_of_commands_on_the_host, nobody_can_make_a_root, no_network, the_keys_are_not_those_of_debian,
          another_distribution_without_an_engine, another_distribution_with_an_engine, an_engine_that_does_not_answer,
          an_engine_that_fails_leaves_no_container, names_of_packages, the_disk_fills_while_a_root_is_made, mounting_is_forbidden, as_a_stranger, no_home,
          the_cache_cannot_be_written, the_cache_is_full, the_build_cannot_be_written, the_preset_is_unknown, outputs,
-         results_are_where_they_were_asked_for, the_disk_fills_while_it_is_built, names_of_the_machine,
-         room_that_nobody_knows_of, one_at_a_time_builds, words_before_there_is_a_root, outputs_before_there_is_a_root, inputs,
+         results_are_where_they_were_asked_for, the_top_of_the_machine, the_disk_fills_while_it_is_built, names_of_the_machine,
+         room_that_nobody_knows_of, one_at_a_time_builds, what_is_built_for_a_command, what_is_built_for_an_image, words_before_there_is_a_root, outputs_before_there_is_a_root, inputs,
          folders_among_the_system, shared_memory_is_private, closed_input]
 
 if __name__ == "__main__":

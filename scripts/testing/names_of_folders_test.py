@@ -56,7 +56,7 @@ def what_cannot_be_fetched_leaves_nothing():
     program("curl", 'while [ "$1" != --output ]; do shift; done\necho half >"$2"\nexit 22\n')
     ended = run(PROJECT / "scripts/fetch_data.sh", "chile2010", EMPI_DATA=str(data))
     lines = ended.stderr.splitlines()
-    assert ended.returncode == 1 and len(lines) == 1 and "could not fetch" in lines[0], ended
+    assert ended.returncode == 2 and len(lines) == 1 and "could not fetch" in lines[0], ended
     assert not list((data / "chile2010").iterdir()), list((data / "chile2010").iterdir())
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
+# targets: empi-spe10
 # bench spe10-flow: wall time of 30 days of SPE10's bottom 16 layers over OPM Flow's on the same deck, one process with
 # one thread each.
 # Usage: bench_flow.sh      needs the program flow (Debian: libopm-simulators-bin) and the data set
