@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a user reads of a job that grows, shrinks and is rolled back: the program's own lines and nothing of
-// Open MPI's, of which he can do nothing about.
+// Open MPI's, of which they can do nothing about.
 #include "runtime/agent/testing/elastic_fixture.hpp"
 #include "runtime/protocol/log_lines.hpp"
 

@@ -91,7 +91,7 @@ class APodIsLostInSilence : public TasksOnPods {
     return member;
   }
   // Where the queue is mirrored nobody is dropped for mere silence: the lead says who is silent, and who
-  // follows the pods that he is lost. Else it drops the pod by itself.
+  // follows the pods that it is lost. Else it drops the pod by itself.
   void give_up(const Member& member) {
     bool wants_word = false;
     pods.wait_until("the lead says who is silent, or drops it", [&] {

@@ -35,7 +35,7 @@ class AgentClient {
   // the first time in a row it is said on stderr.
   std::optional<AgentView> look();
 
-  // The agent's own words, unread, for somebody else with his token; status 0 when it has not answered within
+  // The agent's own words, unread, for somebody else with its token; status 0 when it has not answered within
   // 1 s. From any thread.
   HttpAnswer report(std::int64_t since, std::int64_t fence, const std::string& token);
 

@@ -82,6 +82,22 @@ class CiRun(unittest.TestCase):
                 self.assertEqual(process.wait(PATIENCE), 1)
                 self.assertIn(f"ci: FAILED: {name}\n", (self.place / "said").read_text())
 
+    def test_the_ten_slowest(self):
+        build, times = self.place / "build", [5, 1, 11, 3, 9, 12, 2, 8, 4, 10, 7, 6]
+        build.mkdir()
+        # Of an output that was made twice, the newer; what is linked is no object.
+        (build / ".ninja_log").write_text("# ninja log v5\n0\t99000\t0\tCMakeFiles/a.dir/12.o\tx\n0\t99000\t0\tbin/a\tx\n" +
+                                          "".join(f"1000\t{1000 + 1000 * s}\t0\tCMakeFiles/a.dir/{s}.o\tx\n" for s in times))
+        (build / "tests.xml").write_text("<testsuite>" + "".join(f'<testcase name="t{s}" time="{s}" status="run"/>' for s in times) + "</testsuite>")
+        (self.place / "cases.log").write_text("".join(f"case c{s} ok {s}\n" for s in times))
+        said = subprocess.run([sys.executable, CI.parent.parent / "scripts/ci_summary.py", build, self.place / "cases.log"],
+                              text=True, capture_output=True, check=True).stdout
+        for what, name in {"objects": "[a] {}.o", "tests": "t{}", "cases": "c{}"}.items():
+            lines = said.splitlines()
+            at = lines.index(f"ci: the slowest of 12 {what}, 78 s in all:")
+            self.assertEqual([line.split("s  ")[1] for line in lines[at + 1:at + 11]], [name.format(s) for s in range(12, 2, -1)])
+            self.assertTrue(lines[at + 11].startswith("ci:"), said)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -66,7 +66,9 @@ std::string emulation_text(const JobSpec& spec) {
             format("network limited to %d Mbit/s", spec.local->network_megabits_per_second);
   }
   const bool calls = spec.local->network_emulation == LocalEmulation::Calls;
-  if (calls && text.find("network") != std::string::npos) text += " (slept in each call of MPI)";
+  const bool slower_network =
+      spec.local->network_delay_microseconds > 0 || spec.local->network_megabits_per_second > 0;
+  if (calls && slower_network) text += " (slept in each call of MPI)";
   return text.empty() ? "" : "emulated: " + text;
 }
 

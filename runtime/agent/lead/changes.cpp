@@ -90,7 +90,7 @@ void Lead::issue(const DriverStep& s) {
     dismiss(member.uid, stopped("change " + plan.id + " was rolled back: " + driver_.status().reason));
 }
 
-// Nobody is told what he knows: members who the members are, newcomers who joins with them (of that the plan
+// Nobody is told what they know: members who the members are, newcomers who joins with them (of that the plan
 // tells).
 void Lead::prepare(Step m) {
   const ChangePlan& plan = driver_.plan();

@@ -33,7 +33,7 @@ void Lead::on_queue_report(const RankReport& report, Moment now) {
   driver_.queue_is_at(report.address, now.clock);
 }
 
-// Who kept the queue has passed it on and left, and nobody has said yet that he has it. Where it has ended as
+// Who kept the queue has passed it on and left, and nobody has said yet to have it. Where it has ended as
 // a member, the program is over.
 bool Lead::queue_is_on_its_way() const {
   const ProcId& keeper = *state_.queue_keeper;
@@ -72,7 +72,7 @@ void Lead::fail_if_queue_is_lost() {
            1, {});
 }
 
-// Whoever was given it says so at once. He may have been lost before that, as a worker like any other.
+// Whoever was given it says so at once. It may have been lost before that, as a worker like any other.
 void Lead::bound_queue_on_its_way(Moment now) {
   if (!state_.tasks || !state_.queue_keeper || state_.ending || !queue_is_on_its_way())
     return queue_due_.reset();
@@ -80,7 +80,7 @@ void Lead::bound_queue_on_its_way(Moment now) {
   if (now.running < *queue_due_) return;
   const auto& lost = driver_.lost();
   fail_job((lost.empty() ? "" : lost.begin()->second + "; ") + name_of_rank(*state_.queue_keeper) +
-               " has passed the queue of tasks on and left, and nobody has said that he keeps it",
+               " has passed the queue of tasks on and left, and no rank has said that it keeps it",
            1, {});
 }
 

@@ -105,7 +105,7 @@ TEST_F(Losses, AJoinerThatAbortsBeforeTheCommitIsAMemberThatAborts) {
 }
 
 // Its connections may say nothing: who hands the queue over to it, or waits for it to come along, waited
-// until the change was over, and the change waited for him.
+// until the change was over, and the change waited for it.
 TEST_F(Losses, WhoIsLostDuringAChangeIsSaidAtOnce) {
   begin_leave({"uid-0"}, {{"uid-3", "pod-3", "pod-3:1", 2, "", 0}});
   lead.pod_lost("uid-1", "the test says so", now);

@@ -121,7 +121,7 @@ TEST_F(Losses, WhoHasLeftTheQueueDoesNotKeepItAgain) {
   EXPECT_TRUE(lead.verdict());
 }
 
-// Who kept the queue has passed it on and left, and nobody has said that he has it: it was passed to the pod
+// Who kept the queue has passed it on and left, and nobody has said to have it: it was passed to the pod
 // that is lost. The workers of a queue whose machine has gone hear nothing of it.
 TEST_F(Losses, APodThatMayHaveTakenTheQueueCannotBeLost) {
   report(1, RankReport::Kind::Queue);
@@ -151,7 +151,7 @@ TEST_F(Losses, WhereNobodySaysThatHeKeepsTheQueueTheJobEnds) {
   late.running += std::chrono::seconds(61);
   lead.tick(late);
   ASSERT_TRUE(lead.verdict());
-  EXPECT_NE(lead.verdict()->reason.find("nobody has said that he keeps it"), std::string::npos)
+  EXPECT_NE(lead.verdict()->reason.find("no rank has said that it keeps it"), std::string::npos)
       << lead.verdict()->reason;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page in the browser, served to this machine. What it shows is the user's own, and other users, and
-// pages of other sites that his browser has open, can reach the port as well: data are for who has the key,
+// pages of other sites that the browser has open, can reach the port as well: data are for who has the key,
 // which the user's browser gets in the part of the address that is never sent anywhere; a request under
 // another host's name is refused (a name of somebody's domain may be made to mean 127.0.0.1); no other site
 // is told that it may read an answer.

@@ -347,6 +347,19 @@ def missing_program():
     assert "no-such-program" in run.text(), run.text()
 
 
+def full_disk():
+    """Of results: the job runs to its end, and it is said, with a status of its own, that they are not complete."""
+    folder = WORK / "small"
+    folder.mkdir()
+    path = manifest("fills", ["sh", "-c", f"dd if=/dev/zero of={folder}/rest bs=1k; echo last words"], replicas=1, rigid=True)
+    script = f'mount -t tmpfs -o size=256k small {folder} && exec "$@"'
+    run = subprocess.run(["unshare", "--mount", "sh", "-c", script, "-", BIN / "empi", "run", path, "--out", folder / "out"],
+                         env=ENVIRONMENT, cwd=WORK, capture_output=True, text=True, timeout=PATIENCE)
+    said = run.stdout + run.stderr
+    assert run.returncode == 1 and "job fills: Succeeded" in said, run
+    assert "results are not complete: " in said and "No space left" in said and "summary in" not in said, run
+
+
 def network_limits():
     """The queueing disciplines are on the pod's link; where the kernel has none the job is refused."""
     show = ["sh", "-c", "tc qdisc show dev eth0"]
