@@ -7,8 +7,19 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 # shellcheck source=containers/programs.sh
 source "$here/programs.sh"
+# shellcheck source=scripts/network.sh
+source "$here/../scripts/network.sh"
 build=$1 context=$2
-fail() { printf 'images: %s\n' "$*" >&2; exit 1; }
+say() { printf 'images: %s\n' "$*" >&2; }
+fail() { say "$*"; exit 1; }
+
+not_made() {
+  rm -f "$new"
+  if says_no_network "$log"; then say "$no_network"; rm -f "$log"; exit 2; fi
+  cat "$log" >&2
+  rm -f "$log"
+  fail 'making a minimal Debian failed: see above'
+}
 
 # One minimal Debian for all checkouts; another recipe, or another month, makes another.
 sources=() when=$(date +%Y-%m)
@@ -23,13 +34,15 @@ recipe=(--variant=apt --aptopt='Apt::Install-Recommends "false"'
   --dpkgopt='path-include=/usr/share/doc/*/copyright' --dpkgopt='path-exclude=/usr/share/locale/*')
 base=/cache/images/base-$(printf '%s\n' "${recipe[@]}" "${sources[@]}" "$when" | sha256sum | cut -c1-12).tar
 if [[ ! -e $base ]]; then
-  echo 'images: making a minimal Debian 13 (once a month, half a minute)' >&2
+  say 'making a minimal Debian 13 (once a month, half a minute)'
   mkdir -p /cache/images
+  new=${base%.tar}.new.tar log=$(mktemp)
   # shellcheck disable=SC2016  # $1 is the hook's: the new root
   mmdebstrap --quiet --mode=root "${recipe[@]}" \
     --customize-hook='rm -rf "$1"/var/cache/apt/* "$1"/var/log/* "$1"/etc/resolv.conf "$1"/etc/hostname' \
-    trixie "${base%.tar}.new.tar" "${sources[@]}" >&2 || { rm -f "${base%.tar}.new.tar"; fail 'making a minimal Debian failed: see above'; }
-  mv "${base%.tar}.new.tar" "$base"
+    trixie "$new" "${sources[@]}" >"$log" 2>&1 || not_made
+  mv "$new" "$base"
+  rm -f "$log"
 fi
 
 rm -rf "$context"

@@ -7,7 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # name|program and fixed arguments|what it measures. A program here is built by the target of its name, with what it
-# starts; scripts start programs of the product, or say in a line of their own what they want: # targets: NAME...
+# starts; scripts start programs of the product, or say in a line of their own what they want: # targets: NAME...,
+# where jobs stands for what any job takes.
 benches='probe|bench_change job bench_probe|cost of an idle MPI_Probe_adapt
 wish|bench_change job bench_wish|an iteration that says what it can use over one that does not
 pause|bench_change pause|begin..commit without data, time lost by a change; arguments: numbers of ranks (4 8 16 32 64)
@@ -101,7 +102,7 @@ if $only_targets; then
   if [[ ${words[0]} == bench_* ]]; then
     echo "${words[0]}"
   else
-    targets=$(grep '^# targets:' "${words[1]}") || targets='# targets: all'
+    targets=$(grep -m1 '^# targets:' "${words[1]}") || targets='# targets: all'
     echo "${targets#*:}"
   fi
   exit 0

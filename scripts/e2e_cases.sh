@@ -98,7 +98,7 @@ load_images() { # NAMES...
       stale+=("$name")
     fi
   done
-  if [[ ${#stale[@]} -gt 0 ]]; then (EMPI_IMAGE_SIZES=no images "${stale[@]}" >&2) || exit 1; fi
+  if [[ ${#stale[@]} -gt 0 ]]; then (EMPI_IMAGE_SIZES=no images "${stale[@]}" >&2) || exit; fi
   choose_cluster_root
   load "${images[@]}"
 }

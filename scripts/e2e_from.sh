@@ -12,7 +12,7 @@ make_older_images_of() { # CASES...
   [[ -n $chosen ]] || { [[ -z ${EMPI_FROM:-} ]] || say 'e2e: --from: none of these cases upgrades from a commit'; return 0; }
   check_machine
   find_commit "${EMPI_FROM:-${chosen%% *}}" || exit 1
-  make_older_images || exit 1
+  make_older_images || exit
   older=$EMPI_FROM
 }
 load_older_images() { [[ -z $older ]] || load "$cache/from/$older/from"/{operator,runtime,jacobi}.tar; }
@@ -43,8 +43,8 @@ make_older_images() {
       git_inside archive "$EMPI_FROM" | tar -x -C "$folder.new" && mv "$folder.new" "$folder" || exit 1
     fi
     unset EMPI_IMAGE_BUILD EMPI_PRESET
-    "$folder/dev" build release --target elastic-mpi-operator empi elastic-mpi-agent elastic-mpi-sidecar elastic_mpi empi-jacobi || exit 1
-    EMPI_IMAGE_BUILD=build/release "$folder/dev" images operator runtime jacobi || exit 1
+    "$folder/dev" build release --target elastic-mpi-operator empi elastic-mpi-agent elastic-mpi-sidecar elastic_mpi empi-jacobi || exit
+    EMPI_IMAGE_BUILD=build/release "$folder/dev" images operator runtime jacobi || exit
     mkdir -p "$folder/from"
     for name in operator runtime jacobi; do
       in_e2e_root bash "$project/e2e/cluster/rename_image.sh" "$folder/build/images/$name.tar" \

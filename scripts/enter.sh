@@ -49,7 +49,7 @@ for path in /*; do
   elif [[ -d $path ]]; then
     bind "$path"
   elif [[ -f $path ]]; then
-    { : >"$root$path" && mount --bind "$path" "$root$path"; } || true
+    { : >"$root$path" && mount --bind "$path" "$root$path"; } 2>/dev/null || true
   fi
 done
 mkdir -p "$root"/{tmp,run,proc,sys,dev,.old,cache}

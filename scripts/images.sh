@@ -31,7 +31,7 @@ build_programs() { # IMAGES...
   choose_root packages.txt
   ensure_root
   # shellcheck disable=SC2046  # one word each
-  (enter_root "$project/dev" build "${EMPI_PRESET:-release}" $(targets_of_images "$@") >&2) || exit 1
+  (enter_root "$project/dev" build "${EMPI_PRESET:-release}" $(targets_of_images "$@") >&2) || exit
 }
 
 # The programs that the Containerfiles copy, and what each image of a job has. Nothing where that is not known, or all.
@@ -40,10 +40,10 @@ targets_of_images() { # IMAGES...: ours, or folders
   [[ $# -gt 0 && " $* " != *' own '* && " $* " != *'/own '* ]] || return 0
   for name in "$@"; do
     [[ $name != */* ]] || continue # a user's, of programs of their own
-    mapfile -t -O "${#programs[@]}" programs < <(sed -n 's/^COPY bin/bin/p' "$project/containers/$name/Containerfile" | grep -oE '\<bin/(empi|elastic-mpi)[a-z0-9-]*' | grep -oE '[^/]*$')
+    mapfile -t -O "${#programs[@]}" programs < <(sed -n 's/^COPY bin/bin/p' "$project/containers/$name/Containerfile" | grep -oE '\<bin/(empi|elastic-mpi)[a-z0-9-]*')
   done
   # shellcheck source=containers/programs.sh
-  (source "$project/containers/programs.sh" && echo --target elastic_mpi "${in_volume[@]}" "${programs[@]}")
+  (source "$project/containers/programs.sh" && echo --target elastic_mpi "${in_volume[@]}" "${programs[@]#bin/}")
 }
 
 images() {
@@ -114,20 +114,20 @@ images() {
   if [[ " ${names[*]} " == *" $out/own "* ]]; then
     choose_root packages.txt
     ensure_root
-    (enter_root bash "$project/runtime/sdk/testing/lay_out_own.sh" "$project/$from" "$out/own") || exit 1
+    (enter_root bash "$project/runtime/sdk/testing/lay_out_own.sh" "$project/$from" "$out/own") || exit
   fi
   choose_root packages-e2e.txt
   ensure_root
-  (enter_root bash "$project/containers/context.sh" "$project/$from" "$out/context") || exit 1
+  (enter_root bash "$project/containers/context.sh" "$project/$from" "$out/context") || exit
   local build=(bash "$project/containers/build.sh" "$engine" "$out/context" "$out" "$tag" "${names[@]}")
-  if [[ $engine == buildah ]]; then (enter_root env HOME=/cache/home "${build[@]}"); else "${build[@]}"; fi || exit 1
+  if [[ $engine == buildah ]]; then (enter_root env HOME=/cache/home "${build[@]}"); else "${build[@]}"; fi || exit
   # What each is made of, beside it.
   local archives=()
   for name in "${names[@]}"; do archives+=("$out/$(basename "$name")"); done
   # shellcheck disable=SC2016  # the inner shell's
-  (enter_root bash -c 'for image in "${@:3}"; do python3 "$0" "$image.tar" "$1" "$2" >"$image.spdx.json" || exit 1; done' \
-    "$project/containers/sbom.py" "$tag" "$built_in" "${archives[@]}") || exit 1
+  (enter_root bash -c 'for image in "${@:3}"; do python3 "$0" "$image.tar" "$1" "$2" >"$image.spdx.json" || exit; done' \
+    "$project/containers/sbom.py" "$tag" "$built_in" "${archives[@]}") || exit
   if [[ -n $lock ]]; then
-    (enter_root python3 "$project/containers/lock.py" "$lock" "$project/containers/packages.lock" "${archives[@]/%/.spdx.json}") || exit 1
+    (enter_root python3 "$project/containers/lock.py" "$lock" "$project/containers/packages.lock" "${archives[@]/%/.spdx.json}") || exit
   fi
 }

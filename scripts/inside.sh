@@ -123,8 +123,8 @@ take_arguments() {
     case $name in
       --out | --folder) value=$(realpath -m -- "$value") ;;
       *)
-        # One word, or a number, may mean something else.
-        if [[ -e $value && ($value == */* || $name == --data || $name$value =~ ^--.*[.][a-z]) ]]; then value=$(realpath -- "$value"); fi
+        # One word, or a number, may mean something else than a file of that name.
+        if [[ -e $value && ($value == */* || $name == --data || ($name == --* && $value =~ [.][a-z])) ]]; then value=$(realpath -- "$value"); fi
         ;;
     esac
     if [[ $argument == --*=* ]]; then value=$name=$value; fi
@@ -304,10 +304,11 @@ main() {
       exec bash "$project/scripts/demo.sh" "${arguments[@]}"
       ;;
     bench)
-      local line targets=()
-      line=$(bash "$project/scripts/bench.sh" --targets "$@") || exit
-      read -ra targets <<<"$line"
-      if [[ ${#targets[@]} -gt 0 ]]; then build "$preset" --target "${targets[@]}" >&2; fi
+      local targets
+      targets=$(bash "$project/scripts/bench.sh" --targets "$@") || exit
+      targets=" $targets "
+      # shellcheck disable=SC2086  # one word each
+      build_targets ${targets/ jobs / ${runtime_targets[*]} }
       use_build
       take_arguments "$@"
       exec bash "$project/scripts/bench.sh" "${arguments[@]}"

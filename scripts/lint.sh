@@ -37,6 +37,7 @@ esac
 git() { command git -c safe.directory="$PWD" "$@"; }
 cxx=('*.hpp' '*.cpp' '*.h' '*.c')
 failed=()
+of_lint=(':!scripts/lint.sh' ':!scripts/testing/lint_test.py') # what is wrong is spelt there
 exec 3>&2
 
 # Runs a check that prints what it finds; finding anything fails the lint.
@@ -141,18 +142,18 @@ single_homes() {
 citations() {
   local known file line word
   known=$(sed -nE 's/^### //p' docs/decisions.md | grep -oE "\b[RKPQ][0-9]+'?")
-  lines -o "\b([Dd]ecisions? [RKP]|[Rr]ules? Q)[0-9]+('s|')?" -- ':!docs/decisions.md' ':!scripts/lint.sh' | while IFS=: read -r file line word; do
+  lines -o "\b([Dd]ecisions? [RKP]|[Rr]ules? Q)[0-9]+('s|')?" -- ':!docs/decisions.md' "${of_lint[@]}" | while IFS=: read -r file line word; do
     word=${word%\'s} # "decision R12's window"
     grep -qxF "${word##* }" <<<"$known" || echo "$file:$line: cites $word, which docs/decisions.md does not have"
   done
-  lines -o '\b[Ss]eed 00[0-9]' -- ':!docs/decisions.md' | while IFS=: read -r file line word; do
+  lines -o '\b[Ss]eed 00[0-9]' -- ':!docs/decisions.md' "${of_lint[@]}" | while IFS=: read -r file line word; do
     grep -qE "^\| ${word,} \|" docs/decisions.md || echo "$file:$line: cites $word, which is no source of docs/decisions.md"
   done
   known=$(sed -nE 's/^### ([a-z-]+)$/\1/p' docs/openmpi.md)
-  lines -o '\bquirk ([a-z]+(-[a-z]+)+|han|cuda)\b' -- ':!docs/openmpi.md' ':!scripts/lint.sh' | while IFS=: read -r file line word; do
+  lines -o '\bquirk ([a-z]+(-[a-z]+)+|han|cuda)\b' -- ':!docs/openmpi.md' "${of_lint[@]}" | while IFS=: read -r file line word; do
     grep -qxF "${word#quirk }" <<<"$known" || echo "$file:$line: cites $word, which docs/openmpi.md does not have"
   done
-  lines -o '\bdocs/[A-Za-z0-9_-]+\.md\b' -- ':!*.md' | while IFS=: read -r file line word; do
+  lines -o '\bdocs/[A-Za-z0-9_-]+\.md\b' -- ':!*.md' "${of_lint[@]}" | while IFS=: read -r file line word; do
     [[ -e $word ]] || echo "$file:$line: names $word, which does not exist"
   done
   # shellcheck disable=SC2016  # the backticks are Markdown's
@@ -240,16 +241,15 @@ constants() {
     sed -nE '/ k[A-Z][A-Za-z0-9]*$/!s/^([^ ]+) (.*)/\1: \2: constants are kName/p'
 }
 
-# A header says what it is for before anything else.
+# A header says whose it is, and what it is for, before anything else.
 headers() {
   tracked '*.hpp' '*.h' | xargs -r awk '
-    FNR == 1 { once = 0 }
-    /^#pragma once$/ { once = FNR }
-    once == 2 && FNR > 2 && NF { if (/^\/\//) print FILENAME ":2: the comment of a file comes before #pragma once"; once = 0 }'
+    FNR == 1 && !/SPDX-License-Identifier: / { print FILENAME ":1: the licence comes first (SPDX-License-Identifier)" }
+    FNR == 2 && !/^(\/\/| \*|\/\*)/ { print FILENAME ":2: a comment that says what the file is for comes before all else" }'
 }
 
 unfinished() {
-  lines '\b(TODO|FIXME|XXX)\b' -- "${cxx[@]}" '*.sh' '*.txt' '*.cmake' '*.md' dev .ci ':!scripts/lint.sh' |
+  lines '\b(TODO|FIXME|XXX)\b' -- "${cxx[@]}" '*.sh' '*.txt' '*.cmake' '*.md' dev .ci "${of_lint[@]}" |
     sed -E 's/^([^:]+:[0-9]+):.*/\1: unfinished: do it, or write an issue/'
 }
 

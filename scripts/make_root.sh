@@ -89,16 +89,13 @@ failed_root() { # NEW
     reason="no space is left in $cache: free $room_megabytes MB there (./dev clean), or set EMPI_CACHE to a folder elsewhere"
   elif grep -qE "NO_PUBKEY|signatures couldn't be verified" "$cache/root.log"; then
     reason="Debian's packages are signed with keys that this machine does not know: install the package debian-archive-keyring, or a newer one"
-  elif grep -qE "$no_network" "$cache/root.log"; then
-    reason='packages of Debian could not be fetched: check the network and the proxy (http_proxy), then try again'
+  elif says_no_network "$cache/root.log"; then
+    reason=$no_network
   else
     reason=$(grep -aE '^(E: |Error|docker: )' "$cache/root.log" | tail -n1) || reason='it does not say why'
   fi
   no_root "$1" "$reason"
 }
-# As apt, mmdebstrap, podman and docker say it.
-no_network='Could not (resolve|connect)|Unable to connect|Failed to fetch|Temporary failure|etwork is unreachable|onnection (timed out|refused|failed)|no such host|i/o timeout'
-
 no_root() { # NEW REASON
   discard "$1"
   die "no Debian root: $2; all of it is in $cache/root.log"

@@ -7,7 +7,7 @@ Kubernetes has are kept; what a typo is, the strict dry run of the pod says.
 
 Usage: pod_template_schema.py [--check] [OPENAPI]
 OPENAPI  api__v1_openapi.json of k8s.io/kubernetes; by default that of the Go module which ./dev e2e builds, of the version
-         in e2e/cluster/go/go.mod (./dev e2e programs kube brings it)
+         in e2e/cluster/go/kube/go.mod (./dev e2e programs kube brings it)
 --check  changes nothing. Exit status: 1 when the file would change, 77 when OPENAPI is not there
 """
 
@@ -74,7 +74,7 @@ def die(message, status=1):
 
 
 def kubernetes_version():
-    go_mod = (PROJECT / "e2e/cluster/go/go.mod").read_text()
+    go_mod = (PROJECT / "e2e/cluster/go/kube/go.mod").read_text()
     return re.search(r"^\tk8s\.io/kubernetes (v\S+)$", go_mod, re.MULTILINE)[1]
 
 

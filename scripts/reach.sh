@@ -103,15 +103,10 @@ check_paths() {
     while IFS= read -r argument; do [[ ! -e $argument ]] || check_input "$argument"; done < <(tr ':' '\n' <<<"$KUBECONFIG")
   fi
   while IFS= read -r name; do
-    if [[ $name == EMPI_PACKAGES || $name == EMPI_CACHE ]]; then continue; fi # for the outside
-    if [[ ${!name} == /* ]]; then check_input "${!name}"; fi
-  done < <(compgen -v EMPI_)
-  for name in EMPI_STATE_DIR XDG_STATE_HOME; do # where jobs have their state
-    if [[ ${!name:-} == /* ]]; then
-      check_input "${!name}"
-      make_top "$(realpath -m -- "${!name}")"
-    fi
-  done
+    if [[ $name == EMPI_PACKAGES || $name == EMPI_CACHE || ${!name:-} != /* ]]; then continue; fi # for the outside; no path
+    check_input "${!name}"
+    case $name in *STATE*) make_top "$(realpath -m -- "${!name}")" ;; esac # jobs make their state there
+  done < <(compgen -v EMPI_ || true; echo XDG_STATE_HOME)
 }
 
 # A folder at the top of this machine is bound if it is there: it is made for what is to be made in it.
@@ -123,12 +118,14 @@ make_top() { # PATH
 # What exists here and is not there inside would not be found, and what neither has would be made inside, and not be found
 # here. (A path that is there inside is a program's or the like.)
 check_input() { # PATH [must]
-  local path
+  local path inside
   [[ -n ${2:-} || -e $1 || ($1 == */* && $1 != *[[:space:]]*) ]] || return 0 # a word, or a sentence
   path=$(realpath -m -- "$1" 2>/dev/null) || return 0
   if is_visible "$path"; then return 0; fi
-  # (The cache is /cache inside; links of the root need not lead anywhere here.)
-  if [[ -n ${2:-} || ! (-e $root$path || -L $root$path || -e $cache/${path#/cache/}) ]]; then
+  inside=$root$path
+  if below "$path" /cache; then inside=$cache${path#/cache}; fi
+  # (Links of the root need not lead anywhere here.)
+  if [[ -n ${2:-} || ! (-e $inside || -L $inside) ]]; then
     die "$1 is in a system folder of this machine, which is not visible inside the Debian root: use your home or working folder"
   fi
 }

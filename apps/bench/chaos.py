@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# targets: empi elastic-mpi-agent elastic-mpi-sidecar elastic_mpi empi-jacobi empi-tsunami empi-spe10 empi-surrogate
+# targets: jobs empi-jacobi empi-tsunami empi-spe10 empi-surrogate
 """bench chaos: programs on local pods whose ranks, agents, pods and links are lost at random while they are resized.
 
 Each job must end with the result of the undisturbed one: Jacobi, the tsunami and the inverse problem with the same bits,

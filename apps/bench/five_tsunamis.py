@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# targets: empi elastic-mpi-agent elastic-mpi-sidecar elastic_mpi empi-tsunami
+# targets: jobs empi-tsunami
 """bench five-tsunamis: five tsunamis of different length, which come one after the other, share 16 emulated slow pods.
 
 How long a step takes on each number of workers is measured once, and each job alone on all of them: from that follow the

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# targets: empi elastic-mpi-agent elastic-mpi-sidecar elastic_mpi empi-jacobi
+# targets: jobs empi-jacobi
 """bench deadline, bench budget: Jacobi on emulated slow pods that keeps to six deadlines, or to budgets.
 
 What a run of one size takes is measured first, at each size, as bench sweep does; for budgets before and after each

@@ -8,7 +8,7 @@ status counts its loss.
 
 Usage: recover.py [MEGABYTES a rank (128)]
 """
-# targets: bench_recover empi empi-jacobi elastic-mpi-agent elastic-mpi-sidecar
+# targets: jobs bench_recover empi-jacobi
 import os
 import signal
 import statistics

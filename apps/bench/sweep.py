@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# targets: empi elastic-mpi-agent elastic-mpi-sidecar elastic_mpi empi-jacobi empi-tsunami empi-spe10
+# targets: jobs empi-jacobi empi-tsunami empi-spe10
 """bench sweep: how long an iteration takes at each fixed size, of the jobs that policy efficiency is tested on.
 
 Each size runs by `empi run` on emulated slow pods until enough of it is measured, and is then cancelled. The rows on

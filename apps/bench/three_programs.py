@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# targets: empi elastic-mpi-agent elastic-mpi-sidecar elastic_mpi empi-tsunami empi-spe10 empi-surrogate
+# targets: jobs empi-tsunami empi-spe10 empi-surrogate
 """bench three-programs: a tsunami, a reservoir and an inverse problem share 8 emulated slow pods, the last as the buffer.
 
 The tsunami and the reservoir have their own policies; what they cannot use, or not yet, the tasks of the inverse problem

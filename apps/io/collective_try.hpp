@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Work that may fail on one rank alone, such as reading a file: all ranks learn of it, so that none goes on
+// alone and waits for the others.
 #pragma once
 #include <mpi.h>
 
@@ -12,9 +14,8 @@
 namespace io {
 
 /// Runs `work` on every rank of `world`; where it throws on one, FileError with the words of the first
-/// such rank is thrown on every rank, so that none goes on alone and waits for the others. Collective; `work`
-/// itself is not. Throws elastic::Error where MPI fails, as when a rank is lost: a loop that bears that sees
-/// it.
+/// such rank is thrown on every rank. Collective; `work` itself is not. Throws elastic::Error where MPI
+/// fails, as when a rank is lost: a loop that bears that sees it.
 template <class Work>
 void together(MPI_Comm world, Work&& work) {
   int rank = 0, ranks = 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Files that are read and written whole, and the one error for all that is wrong with an input or an output.
 #pragma once
 #include <cstdint>
 #include <stdexcept>

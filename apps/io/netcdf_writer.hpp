@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A netCDF-4 file that gets its name when it is whole, so that no reader finds half of it.
 #pragma once
 #include <optional>
 #include <span>
@@ -7,7 +8,7 @@
 
 namespace io {
 
-/// A netCDF-4 file that gets its name when it is whole. All throw FileError.
+/// All throw FileError.
 class NetcdfWriter {
  public:
   enum class Type { Float, Double, Int64 };

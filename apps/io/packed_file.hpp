@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Data that may be packed: a program names FILE, and it may be there as FILE.xz alone. The program xz unpacks
+// it.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,8 +12,8 @@ struct PackedFile {
   std::vector<char> bytes;
 };
 
-/// A file, or where there is none of that name its .xz, unpacked by the program xz. Throws FileError;
-/// `get_again` is what to do where that cannot be unpacked.
+/// The file `path`, or where there is none of that name its .xz, unpacked. Throws FileError; `get_again` is
+/// what to do where that cannot be unpacked.
 PackedFile read_packed(const std::string& path, const std::string& get_again);
 
 }  // namespace io

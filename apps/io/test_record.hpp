@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// For tests: figures that they find go into their reports, and ./dev bench NAME-accuracy makes its tables of
+// them (apps/bench/accuracy.py).
 #pragma once
 #include <gtest/gtest.h>
 
@@ -7,8 +9,7 @@
 
 namespace io::test {
 
-/// A figure that the running test has found, for the tables of ./dev bench NAME-accuracy
-/// (apps/bench/accuracy.py).
+/// A figure that the running test has found; nine digits of it.
 inline void record(const std::string& key, double value) {
   ::testing::Test::RecordProperty(key, std::format("{:.9g}", value));
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Walks through a text file word by word and knows the line it is on, for messages.
 #pragma once
 #include <cstddef>
 #include <optional>
@@ -8,7 +9,7 @@
 
 namespace io {
 
-/// Walks through a text file word by word and knows the line it is on, for messages.
+/// It keeps no copy: the text has to outlive it, and words and lines are parts of the text.
 class TextScanner {
  public:
   /// A byte order mark of UTF-8 before it, as spreadsheets write it, is not part of the text.

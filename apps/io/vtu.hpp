@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Meshes for ParaView: the pieces of ranks (.vtu), the file that names them (.pvtu), and the series of a run
+// over time (.pvd).
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads a YAML file of a user's, and says the line of what is not as it must be (FileError).
 #pragma once
 #include <yaml-cpp/yaml.h>
 
@@ -9,7 +10,6 @@
 
 namespace io {
 
-/// Reads a YAML file of a user's, and says the line of what is not as it must be.
 class YamlReader {
  public:
   explicit YamlReader(InputFile file) : file_(std::move(file)) {}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds the programs of the cluster that Debian does not have, from the Go modules that the go.sum files pin,
-# into the cache. Runs inside the root of .ci/packages-e2e.txt.
+# each its own, into the cache. Runs inside the root of .ci/packages-e2e.txt.
 # Usage: build.sh [kube coredns helm kwok metrics-adapter calico]     kube: of the version EMPI_KUBERNETES. The last three
 # are for some cases only: kwok simulates nodes and pods, metrics-adapter serves the sidecars' figures to an autoscaler,
 # calico makes packet filters of NetworkPolicies.
@@ -17,9 +17,10 @@ export GOPATH=/cache/go GOCACHE=/cache/go/build GOTOOLCHAIN=local GOFLAGS='-mod=
 # What newer modules are built with: the Go that they name, from the module proxy.
 toolchain_of() { sed -n 's/^toolchain //p' "$cluster_source/go/$1/go.mod"; } # MODULE
 
-build() { # PROGRAM PACKAGE HOW-LONG FLAGS [MODULE]
-  local program=$1 package=$2 flags=$4 module=${5:-} folder toolchain
-  folder=$(program_folder "${program/#kube/"$(kubernetes_program)"}")
+build() { # PROGRAM PACKAGE HOW-LONG [FLAGS]
+  local program=$1 package=$2 flags=${4:-} module=$1 folder toolchain
+  if [[ $program == kube ]]; then module=$(kubernetes_module); fi
+  folder=$(program_folder "$module")
   toolchain=$(toolchain_of "$module")
   [[ ! -x $folder/$program ]] || return 0
   mkdir -p "$folder"
@@ -29,7 +30,7 @@ build() { # PROGRAM PACKAGE HOW-LONG FLAGS [MODULE]
     [[ ! -x $folder/$program ]] || exit 0
     say "building $program from Go modules ($3 on two cores, once)"
     (cd "$cluster_source/go/$module" && GOTOOLCHAIN=${toolchain:-local} nice -n "${EMPI_BUILD_NICE:-10}" go build -trimpath -ldflags "-s -w $flags" -o "$folder/$program.new" "$package") ||
-      { say "building $program failed: see above; it needs the Go module proxy (environment: GOPROXY, https_proxy, SSL_CERT_FILE)" && exit 2; }
+      { say "building $program failed: see above; it needs the Go module proxy (environment: GOPROXY, https_proxy, SSL_CERT_FILE)"; exit 2; }
     mv "$folder/$program.new" "$folder/$program"
   ) 8>"$folder/lock" || exit
 }
@@ -41,16 +42,14 @@ for program in "$@"; do
       version=$(kubernetes_version)
       minor=${version#1.}
       stamp=k8s.io/component-base/version
-      module=$(kubernetes_module) package=./kube
-      if [[ -n $module ]]; then package=.; fi
-      build kube "$package" 'about 5 minutes' "-X $stamp.gitVersion=v$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}" "$module"
-      for name in $components; do ln -sfn kube "$(program_folder "$(kubernetes_program)")/$name"; done
+      build kube . 'about 5 minutes' "-X $stamp.gitVersion=v$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}"
+      for name in $components; do ln -sfn kube "$(program_folder "$(kubernetes_module)")/$name"; done
       ;;
-    coredns) build coredns ./coredns 'a minute' '' ;;
-    helm) build helm helm.sh/helm/v3/cmd/helm 'a minute' '' ;;
-    kwok) build kwok sigs.k8s.io/kwok/cmd/kwok 'a minute' '' kwok ;; # against the Kubernetes libraries of its own choice
+    coredns) build coredns . 'a minute' ;;
+    helm) build helm helm.sh/helm/v3/cmd/helm 'a minute' ;;
+    kwok) build kwok sigs.k8s.io/kwok/cmd/kwok 'a minute' ;;
     calico)
-      build calico . 'some minutes' '' calico
+      build calico . 'some minutes'
       folder=$(program_folder calico)
       ln -sfn calico "$folder/calico-felix"
       # What the API server is to know of Calico is in the same module.
@@ -60,7 +59,7 @@ for program in "$@"; do
         mv -T "$folder/crds.new" "$folder/crds"
       fi
       ;;
-    metrics-adapter) build metrics-adapter ./metrics-adapter 'seconds' '' ;;
+    metrics-adapter) build metrics-adapter . 'seconds' ;;
     *) fail "there is no program '$program' to build: kube, coredns, helm, kwok, metrics-adapter, calico" ;;
   esac
 done

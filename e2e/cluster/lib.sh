@@ -6,22 +6,15 @@ cluster_source=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 # shellcheck source=e2e/cluster/addresses.sh
 source "$cluster_source/addresses.sh"
 
-# The folder of a program that Debian does not have. It is named by what the program is built from, the go.mod and
-# go.sum of its module and its own sources: what one changes leaves the others as they are.
+# The folder of a program that Debian does not have. It is named by what the program is built from, its module's files:
+# what one changes leaves the others as they are.
 program_folder() { # kube|kube-MINOR|coredns|helm|kwok|metrics-adapter|calico
-  local source=$cluster_source/go files
-  if [[ -e $source/$1/go.mod ]]; then
-    files=("$source/$1"/*)
-  else
-    files=("$source/go.mod" "$source/go.sum")
-    if [[ -d $source/$1 ]]; then files+=("$source/$1"/*); fi
-  fi
-  echo "/cache/kubernetes/$1-$(cat "${files[@]}" | sha256sum | cut -c1-12)"
+  echo "/cache/kubernetes/$1-$(cat "$cluster_source/go/$1"/* | sha256sum | cut -c1-12)"
 }
 # All of them, for PATH.
 program_folders() {
   local name folders=()
-  for name in "$(kubernetes_program)" coredns helm kwok metrics-adapter calico; do folders+=("$(program_folder "$name")"); done
+  for name in "$(kubernetes_module)" coredns helm kwok metrics-adapter calico; do folders+=("$(program_folder "$name")"); done
   (IFS=: && echo "${folders[*]}")
 }
 
@@ -29,11 +22,11 @@ say() { printf 'e2e: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
 # Which Kubernetes: the running cluster's (use_cluster), else the one that is asked for in EMPI_KUBERNETES, else the one
-# that go/go.mod names. Each other one is a module of its own, go/kube-MINOR, with libraries of its own choice.
+# that go/kube/go.mod names. Each other one is the module go/kube-MINOR.
 kubernetes_in() { sed -n 's/^\tk8s.io\/kubernetes v//p' "$1/go.mod"; } # FOLDER
 kubernetes_default() {
   local version
-  version=$(kubernetes_in "$cluster_source/go")
+  version=$(kubernetes_in "$cluster_source/go/kube")
   echo "${version%.*}"
 }
 kubernetes_versions() { # those that there are, 1.NUMBER each
@@ -42,13 +35,9 @@ kubernetes_versions() { # those that there are, 1.NUMBER each
     (cd "$cluster_source/go" && printf '%s\n' kube-*/go.mod) | sed -n 's/^kube-\([0-9.]*\)\/go.mod$/\1/p'
   } | sort -V
 }
-# Where its programs are built from: the module's folder in go/ (none: go/ itself), and the program's name.
 kubernetes_minor() { echo "${EMPI_KUBERNETES:-$(kubernetes_default)}"; }
-kubernetes_module() { [[ $(kubernetes_minor) == "$(kubernetes_default)" ]] || echo "kube-$EMPI_KUBERNETES"; }
-kubernetes_program() {
-  local module
-  module=$(kubernetes_module)
-  echo "${module:-kube}"
+kubernetes_module() { # the folder in go/ that its programs are built from
+  if [[ $(kubernetes_minor) == "$(kubernetes_default)" ]]; then echo kube; else echo "kube-$EMPI_KUBERNETES"; fi
 }
 kubernetes_version() { kubernetes_in "$cluster_source/go/$(kubernetes_module)"; } # in full
 

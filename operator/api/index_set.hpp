@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A set of worker indices with the short text form "0-3,7" that status, logs and events use.
 #pragma once
 #include <initializer_list>
 #include <optional>
@@ -8,7 +9,6 @@
 
 namespace emj {
 
-// A set of worker indices with the short text form "0-3,7" that status, logs and events use.
 class IndexSet {
  public:
   IndexSet() = default;

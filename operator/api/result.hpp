@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What reading and checking gives: what was read, and what is wrong with it in words by which to repair it.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The operator's units of time, and points in time as text.
 #pragma once
 #include <chrono>
 #include <optional>

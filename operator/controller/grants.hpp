@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// What jobs in queues are told, by uid; passes over jobs read it, the scheduler writes it. Safe from several
+// threads.
 #pragma once
 #include <map>
 #include <mutex>
@@ -9,8 +11,6 @@
 
 namespace emj {
 
-// What jobs in queues are told, by uid; passes over jobs read it, the scheduler writes it. Safe from several
-// threads.
 class Grants {
  public:
   std::optional<QueueGrant> of(const std::string& uid) const;

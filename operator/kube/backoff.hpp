@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Growing, jittered waits between attempts; starts over after a healthy time without failures. Pure.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -9,7 +10,6 @@
 
 namespace emj::kube {
 
-// Growing, jittered waits between attempts; starts over after a healthy time without failures. Pure.
 class Backoff {
  public:
   struct Limits {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// How many requests may be under way at once: as many as the server answers in time. A server that cannot
+// keep up is not helped by more of them, and what is urgent (a lease) waits behind each. Any thread.
 #pragma once
 #include <condition_variable>
 #include <mutex>
@@ -7,10 +9,8 @@
 
 namespace emj::kube {
 
-// How many requests may be under way at once: as many as the server answers in time. A server that cannot
-// keep up is not helped by more of them, and what is urgent (a lease) waits behind each. Additive increase,
-// multiplicative decrease, as TCP: an answer that is late or does not come halves the limit, once for all
-// that were sent before it was halved; as many good answers as the limit raise it by one. Any thread.
+// Additive increase, multiplicative decrease, as TCP: an answer that is late or does not come halves the
+// limit, once for all that were sent before it was halved; as many good answers as the limit raise it by one.
 class InFlight {
  public:
   InFlight(int most, Millis late, Clock& clock);

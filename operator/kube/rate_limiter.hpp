@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How many requests a second a client of the API server may send. Any thread.
 #pragma once
 #include <condition_variable>
 #include <mutex>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Answers of the agent's API as values: lead and pod make them, and know nothing of HTTP servers.
 #pragma once
 #include <string>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Lists in messages, written in one way everywhere.
 #pragma once
 #include <functional>
 #include <string>

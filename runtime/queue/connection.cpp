@@ -17,7 +17,7 @@
 
 #include "runtime/base/host_port.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 constexpr std::size_t kReadAtOnce = 64 * 1024;
@@ -177,4 +177,4 @@ std::optional<Connection> Listener::accept() {
   return Connection(UniqueFd(fd), Connection::kLargestHello);
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -24,7 +24,7 @@
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/queue/queue.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 using Bytes = std::vector<std::byte>;
 using SharedBytes = std::shared_ptr<const Bytes>;
@@ -159,4 +159,4 @@ class Listener {
   bool exhausted_ = false;
 };
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -22,7 +22,7 @@
 #include "runtime/queue/participant.hpp"
 #include "runtime/queue/testing/by_hand.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 using namespace std::chrono_literals;
@@ -346,4 +346,4 @@ TEST(Ends, AWorldThatIsNotNeededAnyMoreIsForgotten) {
 }
 
 }  // namespace
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -6,7 +6,7 @@
 
 #include "runtime/queue/packing.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 Bytes HandoverState::pack() const {
   Packer out;
@@ -42,4 +42,4 @@ void record_results(TaskQueue& queue, Bytes& all, std::int64_t width, const Work
                   static_cast<std::size_t>(fresh.count) * size);
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

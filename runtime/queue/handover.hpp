@@ -11,7 +11,7 @@
 #include "runtime/queue/phase.hpp"
 #include "runtime/queue/queue.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 struct HandoverState {
   Phase phase;
@@ -42,4 +42,4 @@ struct Handover {
   std::vector<std::pair<Phase, SharedBytes>> past = {};
 };
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -7,7 +7,7 @@
 
 #include "runtime/queue/packing.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 Master::Master(WorkerId self, const std::string& host, int others, std::string pod)
     : self_(std::move(self)),
@@ -188,4 +188,4 @@ MasterFigures Master::now() const {
   return {queue_.total(), queue_.completed(), queue_.queued(), queue_.times(), workers_};
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

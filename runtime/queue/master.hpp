@@ -18,7 +18,7 @@
 #include "runtime/queue/mirror.hpp"
 #include "runtime/queue/phase.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 struct MasterFigures {
   std::int64_t total = 0, completed = 0, queued = 0;
@@ -236,4 +236,4 @@ class Master {
   std::thread server_;
 };
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

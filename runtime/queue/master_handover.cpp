@@ -10,7 +10,7 @@
 
 #include "runtime/queue/master.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 // Until it is accepted nothing changes: M keeps its books as before, but gives nothing out.
 void Master::offer() {
@@ -87,4 +87,4 @@ void Master::predecessor_gone() {
   own_given_.clear();
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

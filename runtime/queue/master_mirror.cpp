@@ -5,7 +5,7 @@
 
 #include "runtime/queue/master.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 void Master::on_mirror(std::function<void(const WorkerId&)> call) {
   const std::lock_guard lock(mutex_);
@@ -130,4 +130,4 @@ void Master::forget_lost() {
   }
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -12,7 +12,7 @@
 #include "runtime/queue/master.hpp"
 #include "runtime/queue/packing.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 constexpr std::size_t kMostStrangers = 256;
@@ -394,4 +394,4 @@ void Master::send_results(Peer& peer, const Phase& phase, const SharedBytes& res
       results);
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -10,7 +10,7 @@
 #include "runtime/queue/master.hpp"
 #include "runtime/queue/testing/by_hand.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 TEST(MasterWork, AWorkersMessageIsNoLookAtAllWorkers) {
@@ -54,4 +54,4 @@ TEST(MasterWork, AWorkersMessageIsNoLookAtAllWorkers) {
 }
 
 }  // namespace
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -11,7 +11,7 @@
 #include "runtime/queue/master.hpp"
 #include "runtime/queue/packing.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 constexpr int kMostFailures = 5;  // to build one, in a phase. That of a worker that dies is noticed at once
@@ -98,4 +98,4 @@ void Master::adopt_world() {
   worlds_failed_ = 0;
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace empi::tasks {
+namespace empi::queue {
 
 void MirrorLog::begin(Step step, const WorkerId& worker) {
   empty_ = false;
@@ -73,4 +73,4 @@ void replay(HandoverState& state, std::span<const std::byte> log) {
   }
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -15,7 +15,7 @@
 #include "runtime/queue/handover.hpp"
 #include "runtime/queue/packing.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 // Steps of a queue that its mirror has not been told.
 class MirrorLog {
@@ -48,4 +48,4 @@ struct Mirror {
   HandoverState state;
 };
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

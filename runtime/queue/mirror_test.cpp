@@ -10,7 +10,7 @@
 
 #include "runtime/queue/testing/processes.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 TEST(MirrorLog, TheStepsOfAQueueMakeTheSameQueueElsewhere) {
@@ -297,4 +297,4 @@ TEST_P(RandomLosses, GiveTheSameResults) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomLosses, testing::Range(1u, 7u));
 
 }  // namespace
-}  // namespace empi::tasks
+}  // namespace empi::queue

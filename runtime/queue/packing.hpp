@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace empi::tasks {
+namespace empi::queue {
 
 class Packer {
  public:
@@ -76,4 +76,4 @@ class Unpacker {
   std::span<const std::byte> bytes_;
 };
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

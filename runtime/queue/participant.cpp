@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-namespace empi::tasks {
+namespace empi::queue {
 
 Participant::Participant(WorkerId self, std::string host, std::optional<std::string> pod)
     : self_(std::move(self)), host_(std::move(host)), pod_(pod ? *pod : self_) {}
@@ -137,4 +137,4 @@ double Participant::idle_seconds() const {
   return idle_before_ + (master_ ? master_->idle_seconds() : worker_ ? worker_->idle_seconds() : 0);
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

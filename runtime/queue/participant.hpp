@@ -11,7 +11,7 @@
 #include "runtime/queue/master.hpp"
 #include "runtime/queue/worker.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 class Participant {
  public:
@@ -88,4 +88,4 @@ class Participant {
   std::int64_t change_before_ns_ = 0;
 };
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

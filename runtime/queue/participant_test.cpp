@@ -14,7 +14,7 @@
 
 #include "runtime/queue/testing/processes.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 TEST_F(Nodes, OneAlone) {
@@ -248,4 +248,4 @@ TEST_P(RandomChanges, GiveTheSameResults) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomChanges, testing::Range(1u, 9u));
 
 }  // namespace
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-namespace empi::tasks {
+namespace empi::queue {
 
 Portion compute(Range tasks, std::int64_t width, const Task& task, const std::function<bool()>& stop) {
   using Clock = std::chrono::steady_clock;
@@ -24,4 +24,4 @@ Portion compute(Range tasks, std::int64_t width, const Task& task, const std::fu
   return portion;
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

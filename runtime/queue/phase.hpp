@@ -11,7 +11,7 @@
 #include "runtime/queue/connection.hpp"
 #include "runtime/queue/queue.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 struct Phase {
   std::uint64_t number = 0;  // 1, 2, ...
@@ -68,4 +68,4 @@ class SpentClock {
   std::atomic<std::int64_t> ns_{0};
 };
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -7,7 +7,7 @@
 
 #include "runtime/queue/packing.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 constexpr double kPortion = 4;        // a chunk is so small a part of a worker's share of what is queued
@@ -185,4 +185,4 @@ TaskQueue TaskQueue::unpack(std::span<const std::byte> bytes) {
   return queue;
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

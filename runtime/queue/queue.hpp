@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace empi::tasks {
+namespace empi::queue {
 
 // Tasks [first, first + count).
 struct Range {
@@ -79,4 +79,4 @@ class TaskQueue {
   TaskTimes times_;
 };
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -9,7 +9,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 constexpr int kWorkers = 5;
@@ -172,4 +172,4 @@ TEST(TaskTimes, MeanAndSpread) {
 }
 
 }  // namespace
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -16,7 +16,7 @@
 #include "runtime/queue/master.hpp"
 #include "runtime/queue/testing/by_hand.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 using by_hand::connect_to;
@@ -117,4 +117,4 @@ TEST(Strangers, NoDescriptorIsSaidSo) {
 }
 
 }  // namespace
-}  // namespace empi::tasks
+}  // namespace empi::queue

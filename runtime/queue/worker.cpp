@@ -10,7 +10,7 @@
 
 #include "runtime/queue/packing.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 constexpr double kConnectSeconds = 30;
@@ -321,4 +321,4 @@ void Worker::report_world() {
   if (!connection_.write_some()) lost_ = true;
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -14,7 +14,7 @@
 #include "runtime/queue/master.hpp"
 #include "runtime/queue/phase.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 // The connection to the master has ended.
 class MasterGone : public std::runtime_error {
@@ -129,4 +129,4 @@ class Worker {
   std::map<WorkerId, WorkerId> next_;  // who takes the place of whom
 };
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -9,7 +9,7 @@
 #include "runtime/queue/packing.hpp"
 #include "runtime/queue/worker.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 namespace {
 
 constexpr std::int64_t kWordTakes = 60'000'000'000;  // ns: a loss that nobody speaks of by then is none
@@ -185,4 +185,4 @@ void Worker::finish() {
   }
 }
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

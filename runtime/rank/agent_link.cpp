@@ -12,7 +12,7 @@
 
 #include "runtime/base/datagram.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 namespace {
 
@@ -63,4 +63,4 @@ void AgentLink::stop_receiving() {
   if (socket_) shutdown(socket_.get(), SHUT_RD);
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -7,7 +7,7 @@
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/protocol/rank_messages.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 class AgentLink {
  public:
@@ -35,4 +35,4 @@ class AgentLink {
   ProcId self_;
 };
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -11,7 +11,7 @@
 
 #include "runtime/base/datagram.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 namespace {
 
 class AgentLinkTest : public ::testing::Test {
@@ -70,4 +70,4 @@ TEST_F(AgentLinkTest, AReportWhoseErrorIsTooLongIsSentWithItsBeginning) {
 }
 
 }  // namespace
-}  // namespace empi::adapt
+}  // namespace empi::rank

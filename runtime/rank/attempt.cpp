@@ -12,7 +12,7 @@
 #include "runtime/profile/write/tick_clock.hpp"
 #include "runtime/protocol/names.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 namespace {
 
@@ -322,4 +322,4 @@ RankReport Attempt::report() const {
   return report;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

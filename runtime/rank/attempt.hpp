@@ -15,7 +15,7 @@
 
 #include "runtime/protocol/rank_messages.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 class Attempt {
  public:
@@ -124,4 +124,4 @@ class Attempt {
   pid_t builder_ = 0;  // the helper thread
 };
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -3,7 +3,7 @@
 #pragma once
 #include <mpi.h>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 // Copies the user's attributes of the world `from` to `to` as MPI_Comm_dup would, then deletes them from
 // `from`.
@@ -12,4 +12,4 @@ void move_attributes(MPI_Comm from, MPI_Comm to);
 // Deletes the attributes of MPI_COMM_SELF, the last set first, as MPI_Finalize must before anything else.
 void delete_self_attributes();
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

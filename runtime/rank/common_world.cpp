@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 std::optional<CommonWorld> common_world(const std::vector<std::vector<PlaceInWorld>>& places) {
   if (places.empty()) return std::nullopt;
@@ -49,4 +49,4 @@ std::optional<CommonWorld> common_world_from(const std::string& text) {
   return common;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

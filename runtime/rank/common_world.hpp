@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 struct PlaceInWorld {
   std::string world;  // its name: a line
@@ -29,4 +29,4 @@ std::vector<PlaceInWorld> places_from(const std::string& text);
 std::string to_text(const std::optional<CommonWorld>& common);
 std::optional<CommonWorld> common_world_from(const std::string& text);
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

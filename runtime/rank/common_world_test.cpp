@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace empi::adapt {
+namespace empi::rank {
 namespace {
 
 TEST(CommonWorld, IsTheNewestThatAllWereIn) {
@@ -33,4 +33,4 @@ TEST(CommonWorld, TravelsAsText) {
 }
 
 }  // namespace
-}  // namespace empi::adapt
+}  // namespace empi::rank

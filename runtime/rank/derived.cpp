@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 DerivedObjects& derived() {
   static DerivedObjects& instance = *new DerivedObjects;  // threads may call MPI while the process exits
@@ -109,4 +109,4 @@ std::vector<std::string> DerivedObjects::across(MPI_Comm union_comm, const std::
   return found;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

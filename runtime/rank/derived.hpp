@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 class DerivedObjects {
  public:
@@ -42,4 +42,4 @@ class DerivedObjects {
 
 DerivedObjects& derived();
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

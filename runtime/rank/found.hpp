@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 // Null when there is none.
 template <class Pointer>
@@ -22,4 +22,4 @@ Pointer stood_before(const char* name) {
   std::abort();
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -12,7 +12,7 @@
 #include "runtime/rank/found.hpp"
 #include "runtime/rank/watched_receives.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 namespace {
 
 // Open MPI's table of communicators: the first free number becomes that of the next one.
@@ -80,18 +80,18 @@ pmix_status_t name_it(pmix_info_t** results, std::size_t* result_count) {
 }
 
 }  // namespace
-}  // namespace empi::adapt
+}  // namespace empi::rank
 
 pmix_status_t PMIx_Group_construct(const char group[], const pmix_proc_t procs[], size_t proc_count,
                                    const pmix_info_t infos[], size_t info_count, pmix_info_t** results,
                                    size_t* result_count) {
-  if (empi::adapt::naming) return empi::adapt::name_it(results, result_count);
-  static const auto call = empi::adapt::stood_before<decltype(&PMIx_Group_construct)>("PMIx_Group_construct");
+  if (empi::rank::naming) return empi::rank::name_it(results, result_count);
+  static const auto call = empi::rank::stood_before<decltype(&PMIx_Group_construct)>("PMIx_Group_construct");
   return call(group, procs, proc_count, infos, info_count, results, result_count);
 }
 
 pmix_status_t PMIx_Group_destruct(const char group[], const pmix_info_t infos[], size_t info_count) {
-  if (empi::adapt::naming) return PMIX_SUCCESS;
-  static const auto call = empi::adapt::stood_before<decltype(&PMIx_Group_destruct)>("PMIx_Group_destruct");
+  if (empi::rank::naming) return PMIX_SUCCESS;
+  static const auto call = empi::rank::stood_before<decltype(&PMIx_Group_destruct)>("PMIx_Group_destruct");
   return call(group, infos, info_count);
 }

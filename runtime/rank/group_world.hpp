@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 // Whether this Open MPI lets us: the same on all ranks of a job.
 bool can_create_from_group();
@@ -16,4 +16,4 @@ bool can_create_from_group();
 // finds it on the others.
 int create_from_group(MPI_Group group, const std::string& name, MPI_Comm* made);
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 namespace {
 
@@ -44,4 +44,4 @@ std::string interposition_fault() {
   return "";
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -4,7 +4,7 @@
 #pragma once
 #include <string>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 // The MPI functions that this library defines, and a null (generated).
 extern const char* const kWrappedFunctions[];
@@ -13,4 +13,4 @@ extern const char* const kWrappedFunctions[];
 // Local.
 std::string interposition_fault();
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

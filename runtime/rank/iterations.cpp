@@ -3,7 +3,7 @@
 
 #include <numeric>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 void Iterations::change_begins(std::uint64_t change) {
   if (change == change_) return;
@@ -37,4 +37,4 @@ double Iterations::lost_until(std::uint64_t now_ns) const {
   return (lost_ns_ + static_cast<double>(last_ ? now_ns - last_ : 0)) * 1e-6;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 class Iterations {
  public:
@@ -68,4 +68,4 @@ class Iterations {
   bool interrupted_ = false, complete_ = false;
 };
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace empi::adapt {
+namespace empi::rank {
 namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
@@ -64,4 +64,4 @@ TEST_F(Lost, AnInterruptedIterationIsNoMeasureOfOne) {
 }
 
 }  // namespace
-}  // namespace empi::adapt
+}  // namespace empi::rank

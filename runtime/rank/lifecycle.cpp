@@ -8,7 +8,7 @@
 
 #define EMPI_EXPORT __attribute__((visibility("default")))
 
-using empi::adapt::rank;
+using empi::rank::rank;
 
 extern "C" {
 

@@ -8,7 +8,7 @@
 
 #include "runtime/protocol/names.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 namespace {
 
 int g_messages = -1;  // a descriptor
@@ -29,4 +29,4 @@ void keep_libevent_apart() {
   set(write_line);
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

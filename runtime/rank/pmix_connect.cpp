@@ -7,7 +7,7 @@
 
 #include "runtime/rank/found.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 namespace {
 
 thread_local bool acquainted = false;
@@ -17,11 +17,11 @@ thread_local bool acquainted = false;
 Acquainted::Acquainted(bool they_are) { acquainted = they_are; }
 Acquainted::~Acquainted() { acquainted = false; }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank
 
 pmix_status_t PMIx_Connect(const pmix_proc_t procs[], size_t proc_count, const pmix_info_t infos[],
                            size_t info_count) {
-  if (empi::adapt::acquainted) return PMIX_SUCCESS;
-  static const auto next = empi::adapt::stood_before<decltype(&PMIx_Connect)>("PMIx_Connect");
+  if (empi::rank::acquainted) return PMIX_SUCCESS;
+  static const auto next = empi::rank::stood_before<decltype(&PMIx_Connect)>("PMIx_Connect");
   return next(procs, proc_count, infos, info_count);
 }

@@ -5,7 +5,7 @@
 // the addresses of everybody, ranks have that were in one world before.
 #pragma once
 
-namespace empi::adapt {
+namespace empi::rank {
 
 // While it lives, PMIx_Connect comes back at once on this thread.
 class Acquainted {
@@ -16,4 +16,4 @@ class Acquainted {
   Acquainted& operator=(const Acquainted&) = delete;
 };
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

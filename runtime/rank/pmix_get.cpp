@@ -14,7 +14,7 @@
 #include "runtime/protocol/pmix_words.hpp"
 #include "runtime/rank/found.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 namespace {
 
 using namespace std::chrono_literals;
@@ -31,15 +31,15 @@ bool is_late(const char* key, int status) {
 }
 
 }  // namespace
-}  // namespace empi::adapt
+}  // namespace empi::rank
 
 pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_info_t infos[],
                        size_t info_count, pmix_value_t** value) {
   using Clock = std::chrono::steady_clock;
-  static const auto next = empi::adapt::stood_before<decltype(&PMIx_Get)>("PMIx_Get");
+  static const auto next = empi::rank::stood_before<decltype(&PMIx_Get)>("PMIx_Get");
   for (;;) {
     const auto asked = Clock::now();
     const int status = next(proc, key, infos, info_count, value);
-    if (!empi::adapt::is_late(key, status) || Clock::now() - asked < empi::adapt::kHasWaited) return status;
+    if (!empi::rank::is_late(key, status) || Clock::now() - asked < empi::rank::kHasWaited) return status;
   }
 }

@@ -10,7 +10,7 @@
 #include "runtime/rank/found.hpp"
 #include "runtime/rank/rank_calls.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 namespace {
 
 void name(pmix_key_t& key, const char* text) { std::strncpy(key, text, PMIX_MAX_KEYLEN); }
@@ -64,4 +64,4 @@ std::optional<std::vector<std::string>> await_published(const std::vector<std::s
   return values;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

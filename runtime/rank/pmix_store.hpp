@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 // Whether it is there now; not when what it is for was given up.
 bool publish(const std::string& key, const std::string& value);
@@ -17,4 +17,4 @@ bool publish(const std::string& key, const std::string& value);
 enum class Meanwhile { MpiGoesOn, MpiStandsStill };
 std::optional<std::vector<std::string>> await_published(const std::vector<std::string>& keys, Meanwhile mpi);
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -29,7 +29,7 @@
 __attribute__((visibility("default"))) int MPIX_ERR_ADAPT_ROLLED_BACK =
     MPI_ERR_OTHER;  // C linkage by its header
 
-namespace empi::adapt {
+namespace empi::rank {
 
 using profile::counting;
 using profile::monotonic_ns;
@@ -339,4 +339,4 @@ bool Rank::at_agreed_iteration(std::uint64_t count) {
   return agreed;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -24,7 +24,7 @@
 #include "runtime/rank/tasks_world.hpp"
 #include "runtime/rank/threads.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 class Rank {
  public:
@@ -196,4 +196,4 @@ class Rank {
 // Lives for ever: other threads use it while the process exits.
 Rank& rank();
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

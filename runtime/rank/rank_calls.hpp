@@ -3,7 +3,7 @@
 #pragma once
 #include "runtime/protocol/page.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 // Where this rank stands in the current world.
 void describe_world(Page& page);
@@ -16,4 +16,4 @@ void give(T* out, T value) {
   if (out) *out = value;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -10,7 +10,7 @@
 #include "runtime/profile/write/tick_clock.hpp"
 #include "runtime/rank/rank.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 namespace {
 
@@ -190,4 +190,4 @@ void Rank::check_abandoned() {
   raise(SIGKILL);
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

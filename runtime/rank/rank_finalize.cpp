@@ -11,7 +11,7 @@
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/world.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 namespace {
 
@@ -125,4 +125,4 @@ void Rank::settle(const Threads& threads) {
   while (!threads.all_ended() && profile::monotonic_ns() - start < kThreadsNs) make_progress(500000);
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

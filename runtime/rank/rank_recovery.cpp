@@ -22,7 +22,7 @@
 #include <mpi-ext.h>
 // clang-format on
 
-namespace empi::adapt {
+namespace empi::rank {
 
 using profile::counting;
 using profile::monotonic_ns;
@@ -298,4 +298,4 @@ void Rank::recovery_failed(const char* error) {
   await_dismissal();
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

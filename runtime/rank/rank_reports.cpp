@@ -7,7 +7,7 @@
 #include "runtime/profile/write/counters.hpp"
 #include "runtime/rank/rank.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 using profile::counting;
 
@@ -71,4 +71,4 @@ int Rank::end_task() {
   return MPI_SUCCESS;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

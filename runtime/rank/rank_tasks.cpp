@@ -9,7 +9,7 @@
 #include "runtime/rank/rank_calls.hpp"
 #include "runtime/rank/world.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 namespace {
 
@@ -186,4 +186,4 @@ int Rank::tasks_changed() {
   return MPI_SUCCESS;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

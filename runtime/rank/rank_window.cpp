@@ -13,7 +13,7 @@
 #include "runtime/rank/requests.hpp"
 #include "runtime/rank/world.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 using profile::counting;
 using profile::monotonic_ns;
@@ -232,4 +232,4 @@ void Rank::await_dismissal() {
   _exit(0);
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 namespace {
 
@@ -117,4 +117,4 @@ WorldRequests::Ending::~Ending() {
   }
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -14,7 +14,7 @@
 
 #include "runtime/rank/world.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 class WorldRequests {
  public:
@@ -73,4 +73,4 @@ class WorldRequests {
 
 WorldRequests& world_requests();
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

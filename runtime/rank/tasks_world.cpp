@@ -11,7 +11,7 @@
 #include "runtime/rank/pmix_connect.hpp"
 #include "runtime/rank/pmix_store.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 namespace {
 
@@ -207,4 +207,4 @@ std::string TasksWorld::error() const {
   return error_;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

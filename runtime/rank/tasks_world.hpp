@@ -19,7 +19,7 @@
 #include "runtime/protocol/world_keys.hpp"
 #include "runtime/rank/pmix_store.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 class TasksWorld {
  public:
@@ -79,4 +79,4 @@ class TasksWorld {
   std::vector<MPI_Comm> made_;  // the last one is the largest group so far
 };
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 namespace {
 
@@ -40,4 +40,4 @@ void Threads::start(const char* name, std::function<void()> work) {
   }
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

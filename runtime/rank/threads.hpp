@@ -4,7 +4,7 @@
 #include <atomic>
 #include <functional>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 // Threads of one kind. They are detached: one may hang in MPI for ever, which must not keep the program from
 // its end.
@@ -22,4 +22,4 @@ class Threads {
   std::atomic<int> running_{0};
 };
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

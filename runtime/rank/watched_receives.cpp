@@ -9,7 +9,7 @@
 
 #include "runtime/rank/found.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 namespace {
 
 using Receive = int (*)(void*, std::size_t, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
@@ -80,4 +80,4 @@ WatchedReceives::~WatchedReceives() {
   watched.clear();
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

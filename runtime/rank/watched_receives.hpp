@@ -4,7 +4,7 @@
 // the call never comes back.
 #pragma once
 
-namespace empi::adapt {
+namespace empi::rank {
 
 // While it lives, receives that this thread posts below MPI end with an error when their sender is lost, or
 // their communicator revoked. One at a time in a process.
@@ -17,4 +17,4 @@ class WatchedReceives {
   WatchedReceives& operator=(const WatchedReceives&) = delete;
 };
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -3,7 +3,7 @@
 
 #include "runtime/rank/attributes.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 std::atomic<MPI_Comm> replaced_world{nullptr};
 
@@ -27,4 +27,4 @@ MPI_Comm replace_world(MPI_Comm next) {
   return old == MPI_COMM_WORLD ? MPI_COMM_NULL : old;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 // Null while MPI_COMM_WORLD is the world that MPI_Init made (and in rigid programs, for ever).
 extern std::atomic<MPI_Comm> replaced_world;
@@ -24,4 +24,4 @@ inline MPI_Comm current_world() { return actual(MPI_COMM_WORLD); }
 // it was MPI's own.
 MPI_Comm replace_world(MPI_Comm next);
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 class WorldCalls {
  public:
@@ -44,4 +44,4 @@ class WorldCalls {
 
 inline WorldCalls world_calls;  // of the thread that initialised MPI
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Where, how often and of what checkpoints are: what the job says (spec.checkpoint, by environment variables)
+// goes before what the program says.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,8 +11,6 @@ namespace elastic {
 
 namespace checkpoint = empi::checkpoint;
 
-/// Where, how often and of what checkpoints are: what the job says (spec.checkpoint, by environment
-/// variables) goes before what the program says.
 struct CheckpointSettings {
   /// every: iterations between two, where the job says no seconds; 0: by what one costs. folder: may be
   /// empty.

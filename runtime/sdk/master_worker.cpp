@@ -24,7 +24,7 @@
 namespace elastic {
 namespace {
 
-using empi::tasks::Bytes;
+using empi::queue::Bytes;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -120,7 +120,7 @@ void MasterWorker::State::make_participant(const std::string& id, const std::str
   const std::lock_guard lock(mutex);
   // Without an agent nobody says that the master is lost: the queue is not mirrored.
   participant.emplace(id, host, variable(empi::names::kPodName));
-  participant->on_progress([](const empi::tasks::Phase& phase, const empi::tasks::MasterFigures& f) {
+  participant->on_progress([](const empi::queue::Phase& phase, const empi::queue::MasterFigures& f) {
     MPIX_Task_queue_adapt(static_cast<long long>(phase.number), f.total, f.completed,
                           std::min(f.queued, f.total - f.completed));
   });
@@ -133,7 +133,7 @@ void MasterWorker::State::start(int rank) {
   starts = true;
   std::vector<std::byte> address;
   participant->on_master([&](const std::string& text) {
-    address = empi::tasks::bytes_of(text);
+    address = empi::queue::bytes_of(text);
     MPIX_Tasks_queue_at(text.c_str());
   });
   if (rank == 0) participant->be_master(workers - 1);
@@ -240,7 +240,7 @@ void MasterWorker::receive_values() {
 }
 
 void MasterWorker::State::take_one(detail::Value& value) {
-  empi::tasks::Unpacker in(std::span<const std::byte>(arrived).subspan(arrived_at));
+  empi::queue::Unpacker in(std::span<const std::byte>(arrived).subspan(arrived_at));
   std::string theirs = "nothing";
   std::span<const std::byte> bytes;
   if (!in.rest().empty()) {
@@ -257,7 +257,7 @@ void MasterWorker::State::take_one(detail::Value& value) {
 }
 
 Bytes MasterWorker::State::pack() const {
-  empi::tasks::Packer out;
+  empi::queue::Packer out;
   for (const auto& value : values) {
     out.put(value->kind());
     out.block(value->bytes());
@@ -285,10 +285,10 @@ std::span<const std::byte> MasterWorker::phase(std::int64_t count, std::int64_t 
     s.busy += MPI_Wtime() - start;
     MPIX_Progress_adapt(1, -1);
   };
-  empi::tasks::Outcome outcome;
+  empi::queue::Outcome outcome;
   try {
     outcome = s.participant->phase(count, result_bytes, counted, [&s] { return s.pack(); });
-  } catch (const empi::tasks::MasterGone& e) {
+  } catch (const empi::queue::MasterGone& e) {
     wait_for_the_agent();
     std::fprintf(stderr, "elastic::MasterWorker: %s\n", e.what());
     throw;

@@ -18,7 +18,7 @@
 
 namespace elastic {
 
-using empi::tasks::Bytes;
+using empi::queue::Bytes;
 
 class PhaseCheckpointer final : public PhaseCheckpoints {
  public:
@@ -117,7 +117,7 @@ bool PhaseCheckpointer::restore() {
   const bool first = rank_of(world) == 0;
   Chosen chosen;
   if (first) chosen = choose();
-  std::vector<std::byte> words = empi::tasks::bytes_of(chosen.trouble);
+  std::vector<std::byte> words = empi::queue::bytes_of(chosen.trouble);
   broadcast_bytes(world, 0, words);
   if (!words.empty()) throw Error(std::string(reinterpret_cast<const char*>(words.data()), words.size()));
   std::vector<std::byte> values(chosen.values.begin(), chosen.values.end());

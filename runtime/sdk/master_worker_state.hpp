@@ -29,15 +29,15 @@ struct MasterWorker::State {
   std::condition_variable ordered;
   std::string attach_to;
   std::vector<std::string> leave_ids;
-  std::optional<empi::tasks::Participant> participant;
+  std::optional<empi::queue::Participant> participant;
   bool joining = false, left = false;
   bool starts = false;       // with the job
   bool values_known = true;  // not on a joiner before it has the values
   std::vector<std::unique_ptr<detail::Value>> values;
   std::size_t received = 0;  // values that have been taken from what a joiner got
-  empi::tasks::Bytes arrived;
+  empi::queue::Bytes arrived;
   std::size_t arrived_at = 0;
-  empi::tasks::SharedBytes results;
+  empi::queue::SharedBytes results;
   int workers = 1;
   bool changed = false, uses_world = false;
   double busy = 0;
@@ -47,7 +47,7 @@ struct MasterWorker::State {
       0;  // that this rank has taken part in, and those before the checkpoint it went on from
   std::unique_ptr<PhaseCheckpoints> checkpoints;
 
-  empi::tasks::Bytes pack() const;
+  empi::queue::Bytes pack() const;
   void take_one(detail::Value& value);
   void make_participant(const std::string& id, const std::string& host);
   void join();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Messages of any length to and from other ranks (the count of an MPI call is an int), waited for together.
+// Their buffers must not go away while MPI may use them. A lost rank is an error, and not an endless wait.
 #pragma once
 #include <mpi.h>
 
@@ -13,7 +15,6 @@
 
 namespace elastic {
 
-// Requests whose buffers must not go away while MPI may use them.
 class Requests {
  public:
   Requests(MPI_Comm comm, int tag) : comm_(comm), tag_(tag) {}

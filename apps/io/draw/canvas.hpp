@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Pictures, drawn by Cairo and written as PNG or SVG: what charts and maps are drawn on. Lengths are pixels.
 #pragma once
 #include <cairo.h>
 
@@ -61,8 +62,8 @@ class Pixels {
   std::vector<std::uint32_t> argb_;  // as Cairo has them: colours are multiplied by alpha
 };
 
-/// A picture, drawn by Cairo. It is kept as what was drawn, and becomes pixels or lines when it is written.
-/// Everything is clipped to the clip box. To be moved, not copied.
+/// A picture. It is kept as what was drawn, and becomes pixels or lines when it is written. Everything is
+/// clipped to the clip box. To be moved, not copied.
 class Canvas {
  public:
   /// Throws std::invalid_argument unless both sizes are 1 to 20000.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Line charts. What is to be seen is a value, Chart; render() makes the picture of it.
 #pragma once
 #include <optional>
 #include <string>

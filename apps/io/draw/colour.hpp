@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The colours of all pictures: a few fixed ones, and those of numbers, values and heights.
 #pragma once
 #include <cstddef>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which values an axis or a scale of colours is marked at, and how they are written there.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Triangular meshes in a picture, by value or by the worker that owns a cell, and the row of those workers.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -24,8 +24,8 @@ namespace surrogate {
 namespace {
 
 using namespace std::chrono_literals;
-using empi::tasks::Bytes;
-using empi::tasks::Participant;
+using empi::queue::Bytes;
+using empi::queue::Participant;
 
 constexpr int kChanges = 100;
 
@@ -50,13 +50,13 @@ struct Job {
   Bytes keep(const State& state) {
     const std::lock_guard lock(mutex);
     states[state.phase] = state;
-    empi::tasks::Packer out;
+    empi::queue::Packer out;
     out.put(state.phase);
     return out.take();
   }
   State state_in(const Bytes& values) {
     const std::lock_guard lock(mutex);
-    return states.at(empi::tasks::Unpacker(values).get<std::int64_t>());
+    return states.at(empi::queue::Unpacker(values).get<std::int64_t>());
   }
   std::int64_t phase() {
     const std::lock_guard lock(mutex);

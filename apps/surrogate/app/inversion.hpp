@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Bayesian inversion with a surrogate, seed 000 algorithm 7.3, as phases of independent tasks. Who computes
+// which task does not matter: results are the same to the bit. Nothing here communicates.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -107,16 +109,13 @@ struct State {
   std::vector<PhaseRecord> log;   // kept by the caller
 };
 
-/// Bayesian inversion with a surrogate, seed 000 algorithm 7.3, as phases of independent tasks: the forward
-/// model at reference points; at the points of the sparse grid, build by build; then the chains, segment by
-/// segment.
+/// The phases: the forward model at reference points; at the points of the sparse grid, build by build; then
+/// the chains, segment by segment.
 ///
 ///   while (!inversion.done()) {
 ///     const Work work = inversion.next();
 ///     inversion.absorb(rows of work.task(0), work.task(1), ...);
 ///   }
-///
-/// Who computes which task does not matter: results are the same to the bit.
 class Inversion {
  public:
   /// Throws std::invalid_argument for a problem or settings that make no sense. `grid`: a surrogate to start

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The samples of the posterior for ArviZ, a Python package that examines and draws such samples.
 #pragma once
 #include <string>
 

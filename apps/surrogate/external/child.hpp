@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The process of a forward model that is a program of its own: started, spoken to in lines, and gone when
+// nobody needs it any more.
 #pragma once
 #include <sys/types.h>
 

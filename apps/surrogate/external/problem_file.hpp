@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// An inverse problem with a model that is a program of its own, from a YAML file (docs/surrogate.md).
 #pragma once
 #include <string>
 
@@ -12,8 +13,8 @@ struct ExternalProblem {
   External external;
 };
 
-/// An inverse problem with a model that is a program of its own, from a YAML file (docs/surrogate.md). In the
-/// words of a program `{here}` is the file's folder. Throws io::FileError with the line of what is wrong.
+/// In the words of a program `{here}` is the file's folder. Throws io::FileError with the line of what is
+/// wrong.
 ExternalProblem read_problem(const std::string& path);
 
 }  // namespace surrogate

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The forward model of seed 000, section 7.3: obstacles somewhere in a channel through which a viscous fluid
+// flows, and sensors that measure its velocity, from which the obstacles are to be found.
 #pragma once
 #include <array>
 #include <functional>
@@ -17,8 +19,7 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// Seed 000, section 7.3: four obstacles somewhere in a channel of 10 m x 2 m through which a viscous fluid
-/// flows, and ten sensors that measure its velocity at four times.
+/// In seed 000 it has four obstacles in a channel of 10 m x 2 m, and ten sensors that measure at four times.
 ///
 /// The obstacles have different shapes and each has its own section of the channel, in order along it.
 /// Exchanging two of them is therefore another state, with another outcome: the posterior has one mode for

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// An incompressible fluid that flows around obstacles in a box, in two dimensions: what the channel's forward
+// model computes (channel.hpp). Lengths in m, times in s.
 #pragma once
 #include <span>
 #include <vector>

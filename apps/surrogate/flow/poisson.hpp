@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// Direct solver for Poisson's equation on one fixed box: for the pressure, which Flow needs in every time
+// step. For the few dozen cells across a channel it is faster than a fast Fourier transform.
 #pragma once
 #include <cstddef>
 #include <vector>
 
 namespace flow {
 
-/// Direct solver for Poisson's equation, five points, on one fixed box of nx x ny cells: a cosine transform
-/// in y (as a product with a small dense matrix) and one tridiagonal system in x per mode, factored once. For
-/// the few dozen cells across a channel this is faster than a fast Fourier transform.
+/// Five points, nx x ny cells: a cosine transform in y (as a product with a small dense matrix) and one
+/// tridiagonal system in x per mode, factored once.
 ///
 /// The normal derivative is 0 on all sides; with `open_east` the value is 0 on the eastern side instead. In a
 /// closed box the right-hand side must add up to 0, and the solution's mean over the first column is 0.

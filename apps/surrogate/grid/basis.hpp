@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The one-dimensional functions that sparse grids are products of (grid.hpp), and the tree of their nodes.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Interpolation from the unit cube of d dimensions to m outputs on an adaptive sparse grid: it stands for a
+// forward model that costs too much to be asked every time. Nothing here communicates.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,9 +25,8 @@ enum class Indicator {
   Children,
 };
 
-/// Interpolation from the unit cube of d dimensions to m outputs on an adaptive sparse grid: products of the
-/// one-dimensional functions of basis.hpp, seed 000 section 7.2; H.-J. Bungartz, M. Griebel, Acta Numerica 13
-/// (2004) 147.
+/// Products of the one-dimensional functions of basis.hpp, seed 000 section 7.2; H.-J. Bungartz, M. Griebel,
+/// Acta Numerica 13 (2004) 147.
 ///
 ///   sparse::Grid grid(d, m, sparse::Boundary::Modified);
 ///   grid.add_regular(3);

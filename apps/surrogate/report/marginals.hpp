@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The marginals of a run, for its pictures (pictures.hpp).
 #pragma once
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>

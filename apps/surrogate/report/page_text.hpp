@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The words of a run's page (apps/io/run_page.hpp) that only this application knows.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Whether the samples of several chains can be relied on, and what they say: R-hat, effective numbers of
+// samples and the error of the mean are as in ArviZ.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Random numbers by counter (Philox 4x32-10; J. K. Salmon et al., SC11): what is drawn depends on (seed,
+// ensemble, chain, step), and not on what was drawn before. So results do not depend on which rank advances
+// which chain.
 #pragma once
 #include <Random123/philox.h>
 
@@ -8,9 +11,7 @@
 
 namespace mcmc {
 
-/// Random numbers by counter (Philox 4x32-10; J. K. Salmon et al., SC11): what is drawn depends on who draws
-/// and when, (seed, ensemble, chain, step), and not on what was drawn before or by whom else. So results do
-/// not depend on which rank advances which chain.
+/// One stream of numbers: that of (seed, ensemble, chain, step).
 class Draws {
  public:
   Draws(std::uint64_t seed, std::uint32_t ensemble, std::uint32_t chain, std::uint32_t step)

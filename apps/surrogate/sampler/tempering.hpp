@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Samples of a probability density by parallel tempering (seed 000, section 7.1.3; D. J. Earl, M. W. Deem,
+// Phys. Chem. Chem. Phys. 7 (2005) 3910). An ensemble of chains is a value: any rank can go on with it.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -55,8 +57,7 @@ struct Chain {
 };
 
 /// Chains at descending inverse temperatures, the first of which samples the target: all that parallel
-/// tempering knows (seed 000, section 7.1.3; D. J. Earl, M. W. Deem, Phys. Chem. Chem. Phys. 7 (2005) 3910).
-/// A value: it can be packed into numbers, sent, and gone on with elsewhere, bit for bit.
+/// tempering knows. It can be packed into numbers, sent, and gone on with elsewhere, bit for bit.
 struct Ensemble {
   std::uint32_t number = 0;
   std::uint64_t step = 0;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// The built-in case for a user without data: an ocean off a South America whose outline one recognises, in
+// the domain and with the earthquake of the 2010 Chile case. Synthetic: some ninety points of the coast set
+// by hand to a tenth of a degree or so, and everything else by formula. No map, and never for comparison
+// with observations.
 #pragma once
 #include <span>
 #include <vector>
@@ -12,11 +16,6 @@ struct Place {
   double lon = 0, lat = 0;  // degrees
 };
 
-/// The built-in case for a user without data: an ocean off a South America whose outline one recognises, in
-/// the domain and with the earthquake of the 2010 Chile case. Synthetic: some ninety points of the coast set
-/// by hand to a tenth of a degree or so, and everything else by formula. No map, and never for comparison
-/// with observations.
-///
 /// With p and a the distances in km to the Pacific and to the Atlantic coast, and d the smaller one,
 /// elevation in metres
 ///   at sea: -(P a^4 + A p^4) / (a^4 + p^4), between a shelf, a trench and the ocean floor (4350 m deep)

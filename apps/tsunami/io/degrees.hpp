@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A degree in radians and in metres, the same for the motion of floor and surface (okada.hpp, kajiura.hpp).
 #pragma once
 #include <numbers>
 

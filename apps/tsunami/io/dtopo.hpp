@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How the sea floor moves: read from a file of GeoClaw's, or computed from faults (faults.hpp).
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Earthquakes as a user gives them, a table of subfaults, and the motion of the sea floor that they make.
 #pragma once
 #include <memory>
 #include <span>

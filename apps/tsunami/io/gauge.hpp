@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Records of gauges, observed and computed, and how far the two are from each other.
 #pragma once
 #include <chrono>
 #include <string>

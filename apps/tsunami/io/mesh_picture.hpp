@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A tsunami at one time in one picture: the wave, and the mesh with the workers that compute it.
 #pragma once
 #include <span>
 #include <string>

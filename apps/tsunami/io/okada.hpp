@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What an earthquake does to the ground: the displacement by rectangular faults, in closed form (Okada 1985).
 #pragma once
 #include <span>
 #include <string>

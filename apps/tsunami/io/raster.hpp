@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Numbers on a regular grid of longitudes and latitudes: what sea floors and their motions come as.
 #pragma once
 #include <cstddef>
 #include <cstdint>

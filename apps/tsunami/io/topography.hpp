@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sea floors, and other rasters, from the formats that they are published in: a user need not convert them.
 #pragma once
 #include <limits>
 #include <memory>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A wave that comes in from the sea through a border of the domain, as a user's file gives it.
 #pragma once
 #include <string>
 
@@ -7,8 +8,8 @@
 
 namespace io {
 
-/// A wave that comes in from the sea: two columns, seconds since the start and the height of the surface
-/// above rest in metres, with blanks, tabs or a comma between them; times ascending, the last one above 0.
+/// Two columns, seconds since the start and the height of the surface above rest in metres, with blanks, tabs
+/// or a comma between them; times ascending, the last one above 0.
 /// The first line may name the columns, in words (as NTHMP's Benchmark_2_input.txt does); lines that start
 /// with # are remarks. Serial. Throws FileError, with the line, for anything else: unlike a gauge's record, a
 /// wave is computed with, so nothing in it is sorted, averaged or left out.

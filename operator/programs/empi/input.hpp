@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// How commands of empi refuse, and texts from outside: files of users, and what others have put into a job.
 #pragma once
 #include <stdexcept>
 #include <string>

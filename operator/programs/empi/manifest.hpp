@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A job's manifest as empi takes it: the file, with what the command line adds.
 #pragma once
 #include <optional>
 #include <string>

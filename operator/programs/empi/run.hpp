@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// empi run: jobs on this machine. The process that the user starts checks the manifests and starts itself
+// again as the job process, which has as much isolation as the machine permits.
 #pragma once
 #include <string>
 #include <vector>

@@ -54,22 +54,18 @@ std::string tasks_text(const TaskStatus& tasks) {
 
 std::string emulation_text(const JobSpec& spec) {
   if (!spec.local) return "";
-  std::string text;
-  if (spec.local->slowdown_factor > 1)
-    text += format("ranks %gx slower by sleeping", spec.local->slowdown_factor);
-  if (spec.local->network_delay_microseconds > 0) {
-    text +=
-        (text.empty() ? "" : ", ") + format("network delay %d us", spec.local->network_delay_microseconds);
-  }
-  if (spec.local->network_megabits_per_second > 0) {
-    text += (text.empty() ? "" : ", ") +
-            format("network limited to %d Mbit/s", spec.local->network_megabits_per_second);
-  }
-  const bool calls = spec.local->network_emulation == LocalEmulation::Calls;
-  const bool slower_network =
-      spec.local->network_delay_microseconds > 0 || spec.local->network_megabits_per_second > 0;
-  if (calls && slower_network) text += " (slept in each call of MPI)";
-  return text.empty() ? "" : "emulated: " + text;
+  const LocalSpec& local = *spec.local;
+  std::vector<std::string> parts;
+  if (local.slowdown_factor > 1)
+    parts.push_back(format("ranks %gx slower by sleeping", local.slowdown_factor));
+  const std::size_t of_ranks = parts.size();
+  if (local.network_delay_microseconds > 0)
+    parts.push_back(format("network delay %d us", local.network_delay_microseconds));
+  if (local.network_megabits_per_second > 0)
+    parts.push_back(format("network limited to %d Mbit/s", local.network_megabits_per_second));
+  if (parts.empty()) return "";
+  const bool in_calls = parts.size() > of_ranks && local.network_emulation == LocalEmulation::Calls;
+  return "emulated: " + empi::joined(parts) + (in_calls ? " (slept in each call of MPI)" : "");
 }
 
 void RemainingTime::add(double time_s, double progress) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// For tests that look at processes and logs: a file's text in one call.
 #pragma once
 #include <fstream>
 #include <sstream>

@@ -14,7 +14,7 @@
 #include "runtime/queue/connection.hpp"
 #include "runtime/queue/packing.hpp"
 
-namespace empi::tasks::by_hand {
+namespace empi::queue::by_hand {
 
 inline constexpr int kPatienceMs = 30'000;
 
@@ -62,4 +62,4 @@ inline void say_hello(Connection& connection, const Address& to, const WorkerId&
   connection.flush();
 }
 
-}  // namespace empi::tasks::by_hand
+}  // namespace empi::queue::by_hand

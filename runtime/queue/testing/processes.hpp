@@ -21,7 +21,7 @@
 #include "runtime/queue/participant.hpp"
 #include "runtime/queue/testing/worlds.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 using namespace std::chrono_literals;
 
@@ -290,4 +290,4 @@ class Nodes : public testing::Test {
   Worlds worlds;
 };
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

@@ -13,7 +13,7 @@
 
 #include "runtime/queue/participant.hpp"
 
-namespace empi::tasks {
+namespace empi::queue {
 
 // In place of MPI: a world is there when all its ranks have begun to build it.
 class Worlds {
@@ -83,4 +83,4 @@ class Worlds {
   std::thread thread_;
 };
 
-}  // namespace empi::tasks
+}  // namespace empi::queue

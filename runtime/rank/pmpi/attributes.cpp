@@ -13,7 +13,7 @@
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 namespace {
 
@@ -141,9 +141,9 @@ void delete_self_attributes() {
     delete_in_reverse(MPI_COMM_SELF, keyvals);
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank
 
-using namespace empi::adapt;
+using namespace empi::rank;
 using namespace empi::profile;
 
 extern "C" {

@@ -3,7 +3,7 @@
 #include "runtime/rank/pmpi/wrap.hpp"
 #include "runtime/rank/window.hpp"
 
-using namespace empi::adapt;
+using namespace empi::rank;
 using namespace empi::profile;
 
 namespace {

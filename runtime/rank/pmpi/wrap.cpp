@@ -4,7 +4,7 @@
 #include <array>
 #include <atomic>
 
-namespace empi::adapt {
+namespace empi::rank {
 
 namespace {
 
@@ -46,4 +46,4 @@ int out_neighbors(MPI_Comm comm) {
   return count;
 }
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

@@ -15,7 +15,7 @@
 #include "runtime/rank/world.hpp"
 #include "runtime/rank/world_calls.hpp"
 
-namespace empi::adapt {
+namespace empi::rank {
 
 // What is computed of a call's arguments is computed when MPI has accepted them: no handle is asked about
 // before.
@@ -90,4 +90,4 @@ inline int only_send(const void* buffer, int count, MPI_Datatype type, int to, i
 // Neighbours that a neighbourhood collective sends to.
 int out_neighbors(MPI_Comm comm);
 
-}  // namespace empi::adapt
+}  // namespace empi::rank

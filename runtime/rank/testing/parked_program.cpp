@@ -12,7 +12,7 @@
 #include "runtime/rank/attempt.hpp"
 #include "runtime/rank/testing/check.hpp"
 
-using empi::adapt::Attempt;
+using empi::rank::Attempt;
 
 namespace {
 

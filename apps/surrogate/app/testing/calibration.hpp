@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// For tests: simulation-based calibration (sampler/calibration_test.cpp) of all that lies between
+// measurements and samples: surrogate, its error, likelihood, prior, sampler.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -12,8 +14,6 @@
 
 namespace surrogate::test {
 
-/// Simulation-based calibration (sampler/calibration_test.cpp) of all that lies between measurements and
-/// samples: surrogate, its error, likelihood, prior, sampler.
 struct Calibration {
   Problem problem;                ///< its truths are drawn
   Settings settings;              ///< by which the surrogate is built, once

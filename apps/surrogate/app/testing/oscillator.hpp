@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// For tests: an inverse problem with three parameters, whose model is cheap and whose truth is known.
 #pragma once
 #include <cmath>
 #include <span>

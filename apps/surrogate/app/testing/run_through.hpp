@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// For tests: an inversion in one thread, without MPI, and settings for one that is soon over.
 #pragma once
 #include <algorithm>
 #include <numeric>

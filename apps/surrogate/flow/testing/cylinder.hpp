@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// For tests: the flow around a cylinder, for whose drag and lift others have published intervals.
 #pragma once
 #include <algorithm>
 #include <cmath>

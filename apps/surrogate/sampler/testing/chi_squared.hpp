@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// For tests: how far counts are from being even, as those of truths ranked among samples have to be.
 #pragma once
 #include <vector>
 

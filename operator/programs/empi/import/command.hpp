@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// empi import: reads the job of another operator from a file and prints it as an ElasticMPIJob (import.hpp).
 #pragma once
 #include <string>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// JSON as YAML for people: import.cpp writes the manifest that a user goes on with.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -64,8 +64,8 @@ spec:
     return path
 
 
-def empi(*arguments, check=True, timeout=PATIENCE, **options):
-    result = subprocess.run([BIN / "empi", *map(str, arguments)], env=ENVIRONMENT, capture_output=True, text=True,
+def empi(*arguments, before=(), check=True, timeout=PATIENCE, **options):
+    result = subprocess.run([*before, BIN / "empi", *map(str, arguments)], env=ENVIRONMENT, capture_output=True, text=True,
                             timeout=timeout, cwd=WORK, **options)
     if check:
         assert result.returncode == 0, f"empi {arguments}: exit {result.returncode}\n{result.stdout}{result.stderr}"

@@ -353,8 +353,7 @@ def full_disk():
     folder.mkdir()
     path = manifest("fills", ["sh", "-c", f"dd if=/dev/zero of={folder}/rest bs=1k; echo last words"], replicas=1, rigid=True)
     script = f'mount -t tmpfs -o size=256k small {folder} && exec "$@"'
-    run = subprocess.run(["unshare", "--mount", "sh", "-c", script, "-", BIN / "empi", "run", path, "--out", folder / "out"],
-                         env=ENVIRONMENT, cwd=WORK, capture_output=True, text=True, timeout=PATIENCE)
+    run = empi("run", path, "--out", folder / "out", before=["unshare", "--mount", "sh", "-c", script, "-"], check=False)
     said = run.stdout + run.stderr
     assert run.returncode == 1 and "job fills: Succeeded" in said, run
     assert "results are not complete: " in said and "No space left" in said and "summary in" not in said, run

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What tests of the lead's driver share: a driver, what it asks for, and how it is answered.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -11,7 +12,6 @@
 
 namespace empi::agent {
 
-// What tests of the lead's driver share: a driver, what it asks for, and how it is answered.
 class DriverFixture : public ::testing::Test {
  protected:
   ChangeDriver driver;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What tests of a lead's succession share: the next lead, what its pod knows, and what it sends.
 #pragma once
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A communicator's rank and size as values, checked: callers need no variables for them.
 #pragma once
 #include <elastic_error.hpp>
 

@@ -1,0 +1,3 @@
+module e2e/cluster/metrics-adapter
+
+go 1.24.0
