@@ -5,8 +5,12 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 from elastic import Bench, note
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "testing"))
+import measured  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -62,7 +66,7 @@ def arguments_of(name, text, *more):
     """Of a benchmark of accuracy: --out DIR and --data DIR, and `more` (names and what argparse takes of them)."""
     parser = argparse.ArgumentParser(prog=f"./dev bench {name}", description=text.split("\n")[0])
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "out/bench" / name)
-    parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path(os.environ.get("EMPI_DATA") or ROOT.parent / "shared/data"))
+    parser.add_argument("--data", type=pathlib.Path, default=measured.folder())
     for option, settings in more:
         parser.add_argument(option, **settings)
     args = parser.parse_args()

@@ -10,7 +10,7 @@ psi):
 From day 10 on: total rate, each well and field pressure within the run's limits. Earlier, the expansion of the liquids
 decides, and both codes' time steps show.
 
-Usage: against_opm.py PROGRAM DATA_FOLDER [coarse|adapted|full|fine|all]
+Usage: against_opm.py PROGRAM [coarse|adapted|full|fine|all]
   coarse    blocks of two by two (level 2 where pressures differ little), 10 days: what the routine test runs
   adapted   the application's own choice between levels 2 and 4, 30 days: ./dev test long
   full      two triangles in every block (level 4), 30 days
@@ -23,6 +23,9 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing"))
+import measured  # noqa: E402
 
 SKIPPED = 77
 OPM16 = {10: (1130.47, 5612.83, [183.101, 289.459, 382.828, 275.085]),
@@ -66,8 +69,8 @@ def run(program, data, name, out):
 
 
 def main():
-    program, data = sys.argv[1], pathlib.Path(sys.argv[2])
-    name = sys.argv[3] if len(sys.argv) > 3 else "adapted"
+    program, data = sys.argv[1], measured.folder()
+    name = sys.argv[2] if len(sys.argv) > 2 else "adapted"
     total_limit, pressure_limit, well_limit = RUNS[name][2]
     with tempfile.TemporaryDirectory(prefix="spe10-") as out:
         try:

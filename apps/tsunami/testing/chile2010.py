@@ -4,20 +4,23 @@
 A calm sea already has an rms error of .054 m there, so correlation, maximum and arrival are asked beside it.
 Reference: GeoClaw's .0334 m over the same window (7200 s to 32135 s) and the buoy's own 432 sample times.
 
-Usage: chile2010.py PROGRAM DATA_FOLDER
+Usage: chile2010.py PROGRAM
 """
 import pathlib
 import sys
 import tempfile
 
-import buoys
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing"))
+import measured  # noqa: E402
+
+import buoys  # noqa: E402
 
 SKIPPED = 77
 GEOCLAW_RMS_M = .0334
 
 with tempfile.TemporaryDirectory(prefix="chile2010-") as out:
     try:
-        summary = buoys.chile(sys.argv[1], pathlib.Path(sys.argv[2]), out)
+        summary = buoys.chile(sys.argv[1], measured.folder(), out)
     except buoys.NoData as missing:
         print(f"skipped: {missing}")
         sys.exit(SKIPPED)

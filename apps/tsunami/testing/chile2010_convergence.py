@@ -4,14 +4,17 @@
 Measured: the first wave differs by 6.2 % rms, the window in which the buoy is judged by .0110 m (28 % of the record's rms: what
 comes later is below `--refine`, and travels in cells as coarse as they like). The bounds are a little above.
 
-Usage: chile2010_convergence.py PROGRAM DATA_FOLDER
+Usage: chile2010_convergence.py PROGRAM
 """
 import pathlib
 import sys
 import tempfile
 
-import buoys
-import records
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing"))
+import measured  # noqa: E402
+
+import buoys  # noqa: E402
+import records  # noqa: E402
 
 SKIPPED = 77
 FIRST_WAVE, WINDOW = (9000, 13000), (7200, 32135)  # s
@@ -29,7 +32,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="chile2010-17-") as coarse, tempfile.TemporaryDirectory(prefix="chile2010-18-") as fine:
         try:
             for finest, out in (("17", coarse), ("18", fine)):
-                buoys.chile(sys.argv[1], pathlib.Path(sys.argv[2]), out, finest)
+                buoys.chile(sys.argv[1], measured.folder(), out, finest)
         except buoys.NoData as missing:
             print(f"skipped: {missing}")
             sys.exit(SKIPPED)

@@ -5,23 +5,26 @@ Reference: GeoClaw on the same files with 5' cells over the source, four hours, 
 the best shift .0731 and .1671 m, correlation .841 and .573, the maxima at 4842 and 1795 s. Bounds are today's figures and five
 per cent. With the slip in its time (...-rupture.csv) the records are nearer to the buoys' than these are.
 
-Usage: tohoku2011.py PROGRAM DATA_FOLDER FAULTS [FINEST]
+Usage: tohoku2011.py PROGRAM FAULTS [FINEST]
 """
 import pathlib
 import sys
 import tempfile
 
-import buoys
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing"))
+import measured  # noqa: E402
+
+import buoys  # noqa: E402
 
 SKIPPED = 77
 # rms, rms after the best shift (m), correlation, maximum (m); the maximum's time (s): GeoClaw's, or the buoy's, and how near.
 AT_ONCE = {"21413": (.0845, .0770, .80, (.63, .81), 4842, .02), "21418": (.2608, .1844, .47, (1.35, 2.0), 1795, .02)}
 IN_TIME = {"21413": (.0753, .0746, .82, (.62, .81), 4836, .02), "21418": (.1988, .1848, .68, (1.6, 2.0), 1956, .06)}
-BOUNDS = IN_TIME if pathlib.Path(sys.argv[3]).stem.endswith("-rupture") else AT_ONCE
+BOUNDS = IN_TIME if pathlib.Path(sys.argv[2]).stem.endswith("-rupture") else AT_ONCE
 
 with tempfile.TemporaryDirectory(prefix="tohoku2011-") as out:
     try:
-        summary = buoys.tohoku(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], out, *sys.argv[4:])
+        summary = buoys.tohoku(sys.argv[1], measured.folder(), sys.argv[2], out, *sys.argv[3:])
     except buoys.NoData as missing:
         print(f"skipped: {missing}")
         sys.exit(SKIPPED)

@@ -4,14 +4,17 @@
 Measured, from level 17 to 19 until 8300 s: 13.5 and 25 % rms of the record, maxima .663 to .751 m and 1.745 to 2.125 m (1.87 m were
 observed); with the rupture in time 13.4 and 20 %. The issue's 10 % does not hold (decision R12').
 
-Usage: tohoku2011_convergence.py PROGRAM DATA_FOLDER FAULTS [COARSE FINE]
+Usage: tohoku2011_convergence.py PROGRAM FAULTS [COARSE FINE]
 """
 import pathlib
 import sys
 import tempfile
 
-import buoys
-import records
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "testing"))
+import measured  # noqa: E402
+
+import buoys  # noqa: E402
+import records  # noqa: E402
 
 SKIPPED = 77
 WINDOW = (1200, 8300)  # s
@@ -20,12 +23,12 @@ BOUNDS = {"21413": (.15, .15, 60), "21418": (.28, .25, 60)}
 
 
 def main():
-    coarse, fine = sys.argv[4:6] if len(sys.argv) > 5 else ("17", "19")
+    coarse, fine = sys.argv[3:5] if len(sys.argv) > 4 else ("17", "19")
     gauges = {}
     for finest in (coarse, fine):
         with tempfile.TemporaryDirectory(prefix=f"tohoku2011-{finest}-") as out:
             try:
-                summary = buoys.tohoku(sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], out, finest, end="8400")
+                summary = buoys.tohoku(sys.argv[1], measured.folder(), sys.argv[2], out, finest, end="8400")
             except buoys.NoData as missing:
                 print(f"skipped: {missing}")
                 sys.exit(SKIPPED)
