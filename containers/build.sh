@@ -6,8 +6,8 @@
 # EMPI_IMAGE_SIZES is no: compressing takes as long as making)
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
-# shellcheck source=scripts/network.sh
-source "$here/../scripts/network.sh"
+# shellcheck source=scripts/why_no_packages.sh
+source "$here/../scripts/why_no_packages.sh"
 engine=$1 context=$2 out=$3 tag=$4
 shift 4
 fail() { printf 'images: %s\n' "$*" >&2; exit 1; }
@@ -46,7 +46,7 @@ build() {
 
 not_built() { # NAME
   # Those of a user's folder may fetch anything.
-  if [[ $1 != */* ]] && says_no_network "$log"; then printf 'images: %s\n' "$1: $no_network" >&2; exit 2; fi
+  if [[ $1 != */* && $(why_no_packages "$log") == network ]]; then printf 'images: %s\n' "$1: $no_network" >&2; exit 2; fi
   tail -n 30 "$log" >&2
   fail "building $1 with $engine failed: see above"
 }

@@ -7,17 +7,16 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 # shellcheck source=containers/programs.sh
 source "$here/programs.sh"
-# shellcheck source=scripts/network.sh
-source "$here/../scripts/network.sh"
+# shellcheck source=scripts/why_no_packages.sh
+source "$here/../scripts/why_no_packages.sh"
 build=$1 context=$2
 say() { printf 'images: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
 not_made() {
   rm -f "$new"
-  if says_no_network "$log"; then say "$no_network"; rm -f "$log"; exit 2; fi
+  if [[ $(why_no_packages "$log") == network ]]; then say "$no_network"; exit 2; fi
   cat "$log" >&2
-  rm -f "$log"
   fail 'making a minimal Debian failed: see above'
 }
 
@@ -37,12 +36,12 @@ if [[ ! -e $base ]]; then
   say 'making a minimal Debian 13 (once a month, half a minute)'
   mkdir -p /cache/images
   new=${base%.tar}.new.tar log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
   # shellcheck disable=SC2016  # $1 is the hook's: the new root
   mmdebstrap --quiet --mode=root "${recipe[@]}" \
     --customize-hook='rm -rf "$1"/var/cache/apt/* "$1"/var/log/* "$1"/etc/resolv.conf "$1"/etc/hostname' \
     trixie "$new" "${sources[@]}" >"$log" 2>&1 || not_made
   mv "$new" "$base"
-  rm -f "$log"
 fi
 
 rm -rf "$context"

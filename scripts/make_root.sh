@@ -84,18 +84,20 @@ nothing_makes_it() { # NEW
 
 # Says why in one line. What there is of a root goes, for it may be what has filled the disk.
 failed_root() { # NEW
-  local reason
-  if grep -q 'No space left on device' "$cache/root.log" || ! room_is_left; then
+  local why reason
+  why=$(why_no_packages "$cache/root.log")
+  if [[ $why == full ]] || ! room_is_left; then
     reason="no space is left in $cache: free $room_megabytes MB there (./dev clean), or set EMPI_CACHE to a folder elsewhere"
-  elif grep -qE "NO_PUBKEY|signatures couldn't be verified" "$cache/root.log"; then
+  elif [[ $why == keys ]]; then
     reason="Debian's packages are signed with keys that this machine does not know: install the package debian-archive-keyring, or a newer one"
-  elif says_no_network "$cache/root.log"; then
+  elif [[ $why == network ]]; then
     reason=$no_network
   else
     reason=$(grep -aE '^(E: |Error|docker: )' "$cache/root.log" | tail -n1) || reason='it does not say why'
   fi
   no_root "$1" "$reason"
 }
+
 no_root() { # NEW REASON
   discard "$1"
   die "no Debian root: $2; all of it is in $cache/root.log"

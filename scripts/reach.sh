@@ -105,7 +105,7 @@ check_paths() {
   while IFS= read -r name; do
     if [[ $name == EMPI_PACKAGES || $name == EMPI_CACHE || ${!name:-} != /* ]]; then continue; fi # for the outside; no path
     check_input "${!name}"
-    case $name in *STATE*) make_top "$(realpath -m -- "${!name}")" ;; esac # jobs make their state there
+    case $name in EMPI_STATE_DIR | XDG_STATE_HOME) make_top "$(realpath -m -- "${!name}")" ;; esac # jobs make their state there
   done < <(compgen -v EMPI_ || true; echo XDG_STATE_HOME)
 }
 

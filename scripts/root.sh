@@ -33,8 +33,8 @@ calico_packages='ipset conntrack' # beside packages-e2e.txt: what Calico's agent
 
 # shellcheck source=scripts/room.sh
 source "$project/scripts/room.sh"
-# shellcheck source=scripts/network.sh
-source "$project/scripts/network.sh"
+# shellcheck source=scripts/why_no_packages.sh
+source "$project/scripts/why_no_packages.sh"
 # shellcheck source=scripts/presets.sh
 source "$project/scripts/presets.sh"
 # shellcheck source=scripts/machine.sh

@@ -31,12 +31,12 @@ def runs(result, output=""):
     assert (result.returncode, result.stdout) == (0, output), result
 
 
-def programs_instead(name, **scripts):
-    """A folder of this machine's programs, but for those that are given as scripts of a shell."""
+def programs_instead(name, without=(), **scripts):
+    """A folder of this machine's programs, without some, and with scripts of a shell in the place of others."""
     folder = WORK / name
     folder.mkdir()
     for file in pathlib.Path("/usr/bin").iterdir():
-        if file.name not in scripts:
+        if file.name not in scripts and file.name not in without:
             (folder / file.name).symlink_to(file)
     for program, script in scripts.items():
         (folder / program).write_text("#!/bin/sh\n" + script)

@@ -41,13 +41,9 @@ def a_commit_that_is_none():
 
 def a_program_is_missing():
     for program, package in {"unshare": "util-linux", "flock": "util-linux", "mount": "mount", "cmp": "diffutils"}.items():
-        programs = WORK / f"without-{program}"
-        programs.mkdir()
-        for file in pathlib.Path("/usr/bin").iterdir():
-            if file.name != program:
-                (programs / file.name).symlink_to(file)
+        programs = programs_instead(f"without-{program}", without=[program])
         # /usr/sbin, which ./dev adds, has none of them.
-        refused(run("shell", "true", PATH=str(programs)), program, f"install the package {package}")
+        refused(run("shell", "true", PATH=programs), program, f"install the package {package}")
 
 
 def a_program_is_too_old():
@@ -59,12 +55,8 @@ def a_program_is_too_old():
 
 def nobody_can_make_a_root():
     """Neither mmdebstrap nor apt nor an engine."""
-    programs = WORK / "without-apt"
-    programs.mkdir()
-    for file in pathlib.Path("/usr/bin").iterdir():
-        if file.name not in ("mmdebstrap", "apt-get", "podman", "docker"):
-            (programs / file.name).symlink_to(file)
-    result = run("shell", "true", PATH=str(programs), EMPI_CACHE=str(WORK / "cache-without-apt"))
+    programs = programs_instead("without-apt", without=["mmdebstrap", "apt-get", "podman", "docker"])
+    result = run("shell", "true", PATH=programs, EMPI_CACHE=str(WORK / "cache-without-apt"))
     assert result.returncode == 2 and "install one of them" in result.stderr.splitlines()[-1], result
 
 
