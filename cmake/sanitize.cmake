@@ -22,16 +22,33 @@ else()
   list(APPEND EMPI_FLAGS_asan -fno-sanitize=null,object-size,alignment,pointer-overflow)
 endif()
 set(empi_suppressions ${CMAKE_SOURCE_DIR}/cmake/sanitizers)
+# Whom clang's sanitizers ask what an address is: suppressions name functions.
+find_program(EMPI_SYMBOLIZER NAMES llvm-symbolizer-19 llvm-symbolizer addr2line)
 set(EMPI_ENVIRONMENT_tsan
-    "TSAN_OPTIONS=suppressions=${empi_suppressions}/tsan.txt:halt_on_error=1:second_deadlock_stack=1:print_suppressions=0")
+    "TSAN_OPTIONS=external_symbolizer_path=${EMPI_SYMBOLIZER}:suppressions=${empi_suppressions}/tsan.txt:halt_on_error=1:second_deadlock_stack=1:print_suppressions=0")
 # PMIx's store in shared memory wants the middle of the largest hole among the mappings, which it reads while
 # AddressSanitizer maps more; the store in private memory has no such wish.
 set(EMPI_ENVIRONMENT_asan
     "PMIX_MCA_gds=hash"
-    "ASAN_OPTIONS=detect_stack_use_after_return=1@leaks@"
+    "ASAN_OPTIONS=external_symbolizer_path=${EMPI_SYMBOLIZER}:detect_stack_use_after_return=1@leaks@"
     "LSAN_OPTIONS=suppressions=${empi_suppressions}/lsan.txt:print_suppressions=0"
     "UBSAN_OPTIONS=print_stacktrace=1")
 add_custom_target(sanitized)
+
+# Its sources are compiled and linked with the sanitizer.
+function(empi_sanitize target sanitizer)
+  # GCC optimises a little: without, the tests take several times as long and find no more.
+  set(optimise -O1)
+  if(EMPI_CLANG AND NOT EMPI_FULL_TESTS)
+    set(optimise -O0)
+  endif()
+  set(options ${EMPI_FLAGS_${sanitizer}} ${optimise} -g1 -fno-omit-frame-pointer)
+  # Sanitized code misleads GCC's own warnings (of array bounds and of what is uninitialised in the standard library).
+  target_compile_options(${target} PRIVATE ${options} -Wno-error)
+  target_link_options(${target} PUBLIC ${EMPI_FLAGS_${sanitizer}})
+  empi_by_clang(${target} LINKS)
+  empi_precompiled(${target} ${sanitizer} ${options})
+endfunction()
 
 # empi_sanitized_twin(SANITIZER TARGET OUT): a copy of a library or program of ours and of all of ours that it links.
 function(empi_sanitized_twin sanitizer target out)
@@ -106,24 +123,7 @@ function(empi_sanitized_twin sanitizer target out)
   endif()
   # clang-tidy and editors know the ordinary targets; once is enough.
   set_target_properties(${twin} PROPERTIES EXPORT_COMPILE_COMMANDS OFF)
-  # Optimised a little: at -O0 the tests take several times as long and find no more. But for the sources of the tests
-  # themselves, whose time is the compiler's (empi_test_programs).
-  set(optimise -O1)
-  set(flags ${EMPI_FLAGS_${sanitizer}})
-  get_target_property(is_test ${target} EMPI_IS_TEST)
-  if(is_test AND type STREQUAL EXECUTABLE AND NOT EMPI_FULL_TESTS)
-    set(optimise -O0)
-    # A third of the time again: what is undefined is looked for in what they test.
-    list(TRANSFORM flags REPLACE "^-fsanitize=address,undefined$" -fsanitize=address)
-    list(FILTER flags EXCLUDE REGEX "^-fno-sanitize")
-  endif()
-  # Sanitized code misleads GCC's own warnings (of array bounds and of what is uninitialised in the standard library).
-  set(options ${flags} ${optimise} -g1 -fno-omit-frame-pointer -Wno-error)
-  target_compile_options(${twin} PRIVATE ${options})
-  if(is_test AND type STREQUAL EXECUTABLE)
-    empi_precompiled(${twin} ${sanitizer} ${options})
-  endif()
-  target_link_options(${twin} PUBLIC ${EMPI_FLAGS_${sanitizer}})
+  empi_sanitize(${twin} ${sanitizer})
 endfunction()
 
 # What was no target when a twin was made, and is a library of ours now, would be linked as it is: whatever that links comes

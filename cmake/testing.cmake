@@ -18,14 +18,18 @@ add_custom_target(tests)
 add_custom_target(benchmarks)
 add_custom_target(check-benchmarks)
 
-# empi_test_programs(TARGETS...): programs and libraries of tests only. They are compiled at -O0, which takes half the
-# time of -O2; what computes much in a test is in the libraries it links, and those are as everywhere.
+# empi_test_programs(TARGETS... [AS_SHIPPED]): programs and libraries of tests only. They are compiled at -O0, by clang
+# (cmake/clang.cmake), which takes a quarter of the time of GCC at -O2; what computes much in a test is in the libraries
+# it links, and those are as everywhere. AS_SHIPPED: these, too.
 function(empi_test_programs)
-  foreach(name IN LISTS ARGN)
+  cmake_parse_arguments(arg "AS_SHIPPED" "" "" ${ARGN})
+  foreach(name IN LISTS arg_UNPARSED_ARGUMENTS)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE EMPI_IS_TEST TRUE)
     add_dependencies(tests ${name})
-    if(NOT EMPI_FULL_TESTS)
+    if(NOT EMPI_FULL_TESTS AND NOT arg_AS_SHIPPED)
       target_compile_options(${name} PRIVATE -O0)
+      empi_by_clang(${name})
+      empi_precompiled(${name} plain -O0)
     endif()
   endforeach()
 endfunction()
@@ -92,17 +96,18 @@ function(empi_needs)
   endforeach()
 endfunction()
 
-# empi_test(NAME SOURCES... [LIBS ...] [WAITS]): a GoogleTest program; every TEST in its sources becomes a ctest case
+# empi_test(NAME SOURCES... [LIBS ...] [WAITS] [AS_SHIPPED]): a GoogleTest program; every TEST in its sources becomes a ctest case
 # NAME.SUITE.CASE. WAITS: it starts processes and waits for them. When empi_sanitized_test() follows, the program runs
 # under the sanitizers named there instead.
 function(empi_test name)
-  cmake_parse_arguments(arg "WAITS" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "WAITS;AS_SHIPPED" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
-  empi_test_programs(${name})
-  if(NOT EMPI_FULL_TESTS)
-    empi_precompiled(${name} plain -O0)
+  set(compiled)
+  if(arg_AS_SHIPPED)
+    set(compiled AS_SHIPPED)
   endif()
+  empi_test_programs(${name} ${compiled})
   set_target_properties(${name} PROPERTIES EMPI_TEST_SOURCES "${arg_SOURCES}" EMPI_WAITS ${arg_WAITS})
   # When all is said about it in this folder.
   cmake_language(EVAL CODE "cmake_language(DEFER CALL empi_register_test [[${name}]])")

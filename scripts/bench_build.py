@@ -63,13 +63,15 @@ class Tree:
         for line in self.ninja("-t", "commands", *targets).splitlines():
             # Those of several steps link, and may have a -c of a shell.
             words = shlex.split(line) if " -c " in line and " -o " in line and not line.startswith(": &&") else []
-            if "-c" in words:
+            if words[:1] == ["cd"]:  # a header that is parsed beforehand
+                words = words[words.index("&&") + 1:]
+            if "-c" in words and "&&" not in words:
                 found[words[words.index("-o") + 1]] = words
         return found
 
 
 def is_parsed_header(output):
-    return output.endswith(".gch")
+    return output.endswith((".gch", ".pch"))
 
 
 def seconds(tree, words, keep=False):

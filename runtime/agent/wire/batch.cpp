@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/json_text.hpp"
+#include "runtime/protocol/integers.hpp"
 
 namespace empi::agent {
 
@@ -42,7 +43,7 @@ void from_json(const json& j, Batch& batch) {
   j.at("from").get_to(batch.from);
   j.at("to").get_to(batch.to);
   j.at("session").get_to(batch.session);
-  j.at("sequence").get_to(batch.sequence);
+  wire::get_integer(j, "sequence", batch.sequence);
   for (const auto& [field, name] :
        {std::pair("from", &batch.from), std::pair("to", &batch.to), std::pair("session", &batch.session)})
     if (name->size() > kLongestBatchName)

@@ -2,6 +2,8 @@
 // Whatever bytes another agent sends, the channel takes or refuses them.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "runtime/agent/wire/batch.hpp"
 #include "runtime/agent/wire/inbox.hpp"
 #include "runtime/agent/wire/requests.hpp"
@@ -17,6 +19,15 @@ using testing::expect_bounded_as_cbor;
 Batch batch() { return {"a", "b", "session", 7, {encode(Beat{.leave = true}), encode(Reply{.id = 1})}}; }
 
 TEST(DamagedBatches, AreTakenOrRefused) { expect_bounded_as_cbor(batch()); }
+
+TEST(DamagedBatches, ASequenceIsAWholeNumberInRange) {
+  for (const nlohmann::json& wrong :
+       {nlohmann::json(1e300), nlohmann::json(1.5), nlohmann::json(-1), nlohmann::json("7")}) {
+    nlohmann::json written = batch();
+    written["sequence"] = wrong;
+    EXPECT_THROW(written.get<Batch>(), nlohmann::json::exception) << wrong;
+  }
+}
 
 TEST(DamagedBatches, AReceiptIsReadOrSaysNothing) {
   EXPECT_EQ(decode_receipt(encode(Receipt{std::chrono::seconds(7)})).reactor_age, std::chrono::seconds(7));

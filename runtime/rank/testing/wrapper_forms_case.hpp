@@ -48,14 +48,14 @@ class Storage {
   // What AddressSanitizer watches ends exactly where the array ends, and begins where it begins.
   void* make_bytes(const void* values, std::size_t bytes) {
     if (bytes == 0) return nullptr;
-#ifdef __SANITIZE_ADDRESS__
+#if __has_feature(address_sanitizer)  // clang, and GCC as of 14
     std::shared_ptr<char> memory(new char[bytes], std::default_delete<char[]>());
     char* start = memory.get();
 #else
     const std::size_t page = 4096, used = (bytes + page - 1) / page * page;
     void* mapped = mmap(nullptr, used + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(mapped != MAP_FAILED && mprotect(static_cast<char*>(mapped) + used, page, PROT_NONE) == 0);
-    std::shared_ptr<void> memory(mapped, [used, page](void* m) { munmap(m, used + page); });
+    std::shared_ptr<void> memory(mapped, [used](void* m) { munmap(m, used + page); });
     char* start = static_cast<char*>(mapped) + used - bytes;
 #endif
     std::memcpy(start, values, bytes);
