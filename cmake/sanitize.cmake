@@ -3,7 +3,7 @@
 # bin/tsan/NAME (threads) and bin/asan/NAME (addresses, leaks, undefined behaviour). The sources of a library are
 # compiled once more per sanitizer, whoever uses it. They are not part of `all`: target `sanitized` builds them all,
 # ./dev test those it runs. ctest -L tsan, -L asan or -L sanitized selects them, -LE sanitized leaves them out.
-# Compiling them costs twice what the same sources cost without: a test that has a twin is compiled for nothing else.
+# A test that has a twin is compiled for nothing else.
 # Open MPI, PMIx and the ranks stay as they are; what follows from that for reports is in cmake/sanitizers/.
 
 option(EMPI_SANITIZED_TESTS "test under thread and address sanitizer, too" ON)
@@ -17,20 +17,24 @@ set(EMPI_PLAIN_tsan operator_decide operator_objects operator_simulate operator_
 if(EMPI_FULL_TESTS)
   set(EMPI_PLAIN_tsan)
 else()
-  # Three fifths of the time of compiling (alignment alone two): address finds nearly all that these find, a null
-  # pointer ends the program, and what is not aligned is read all the same by the processors that there are.
+  # Address finds nearly all that these find, a null pointer ends the program, and what is not aligned is read all the
+  # same by the processors that there are.
   list(APPEND EMPI_FLAGS_asan -fno-sanitize=null,object-size,alignment,pointer-overflow)
 endif()
 set(empi_suppressions ${CMAKE_SOURCE_DIR}/cmake/sanitizers)
 # Whom clang's sanitizers ask what an address is: suppressions name functions.
 find_program(EMPI_SYMBOLIZER NAMES llvm-symbolizer-19 llvm-symbolizer addr2line)
+set(empi_symbolizer)
+if(EMPI_SYMBOLIZER)
+  set(empi_symbolizer external_symbolizer_path=${EMPI_SYMBOLIZER}:)
+endif()
 set(EMPI_ENVIRONMENT_tsan
-    "TSAN_OPTIONS=external_symbolizer_path=${EMPI_SYMBOLIZER}:suppressions=${empi_suppressions}/tsan.txt:halt_on_error=1:second_deadlock_stack=1:print_suppressions=0")
+    "TSAN_OPTIONS=${empi_symbolizer}suppressions=${empi_suppressions}/tsan.txt:halt_on_error=1:second_deadlock_stack=1:print_suppressions=0")
 # PMIx's store in shared memory wants the middle of the largest hole among the mappings, which it reads while
 # AddressSanitizer maps more; the store in private memory has no such wish.
 set(EMPI_ENVIRONMENT_asan
     "PMIX_MCA_gds=hash"
-    "ASAN_OPTIONS=external_symbolizer_path=${EMPI_SYMBOLIZER}:detect_stack_use_after_return=1@leaks@"
+    "ASAN_OPTIONS=${empi_symbolizer}detect_stack_use_after_return=1@leaks@"
     "LSAN_OPTIONS=suppressions=${empi_suppressions}/lsan.txt:print_suppressions=0"
     "UBSAN_OPTIONS=print_stacktrace=1")
 add_custom_target(sanitized)
@@ -107,6 +111,7 @@ function(empi_sanitized_twin sanitizer target out)
   if(includes)
     target_include_directories(${twin} PRIVATE ${includes})
   endif()
+  list(FILTER needed EXCLUDE REGEX "^precompiled[.]")  # a twin has its own
   if(needed)
     add_dependencies(${twin} ${needed})
   endif()

@@ -19,8 +19,8 @@ add_custom_target(benchmarks)
 add_custom_target(check-benchmarks)
 
 # empi_test_programs(TARGETS... [AS_SHIPPED]): programs and libraries of tests only. They are compiled at -O0, by clang
-# (cmake/clang.cmake), which takes a quarter of the time of GCC at -O2; what computes much in a test is in the libraries
-# it links, and those are as everywhere. AS_SHIPPED: these, too.
+# (cmake/clang.cmake); what computes much in a test is in the libraries it links, and those are as everywhere. AS_SHIPPED:
+# these, too. (What a header defines is once in a program, and of both the linker takes the test's.)
 function(empi_test_programs)
   cmake_parse_arguments(arg "AS_SHIPPED" "" "" ${ARGN})
   foreach(name IN LISTS arg_UNPARSED_ARGUMENTS)
@@ -29,7 +29,6 @@ function(empi_test_programs)
     if(NOT EMPI_FULL_TESTS AND NOT arg_AS_SHIPPED)
       target_compile_options(${name} PRIVATE -O0)
       empi_by_clang(${name})
-      empi_precompiled(${name} plain -O0)
     endif()
   endforeach()
 endfunction()
@@ -108,6 +107,9 @@ function(empi_test name)
     set(compiled AS_SHIPPED)
   endif()
   empi_test_programs(${name} ${compiled})
+  if(NOT EMPI_FULL_TESTS AND NOT arg_AS_SHIPPED)
+    empi_precompiled(${name} plain -O0)
+  endif()
   set_target_properties(${name} PROPERTIES EMPI_TEST_SOURCES "${arg_SOURCES}" EMPI_WAITS ${arg_WAITS})
   # When all is said about it in this folder.
   cmake_language(EVAL CODE "cmake_language(DEFER CALL empi_register_test [[${name}]])")

@@ -63,9 +63,10 @@ class Tree:
         for line in self.ninja("-t", "commands", *targets).splitlines():
             # Those of several steps link, and may have a -c of a shell.
             words = shlex.split(line) if " -c " in line and " -o " in line and not line.startswith(": &&") else []
-            if words[:1] == ["cd"]:  # a header that is parsed beforehand
+            if words[:1] == ["cd"]:  # a header that is parsed beforehand; what follows is for ninja
                 words = words[words.index("&&") + 1:]
-            if "-c" in words and "&&" not in words:
+                words = words[:words.index("&&")] if "&&" in words else words
+            if "-c" in words:
                 found[words[words.index("-o") + 1]] = words
         return found
 

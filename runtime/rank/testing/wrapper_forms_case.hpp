@@ -48,7 +48,7 @@ class Storage {
   // What AddressSanitizer watches ends exactly where the array ends, and begins where it begins.
   void* make_bytes(const void* values, std::size_t bytes) {
     if (bytes == 0) return nullptr;
-#if __has_feature(address_sanitizer)  // clang, and GCC as of 14
+#ifdef EMPI_ADDRESS_SANITIZER
     std::shared_ptr<char> memory(new char[bytes], std::default_delete<char[]>());
     char* start = memory.get();
 #else
