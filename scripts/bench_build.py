@@ -15,6 +15,7 @@ import hashlib
 import os
 import pathlib
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -47,7 +48,7 @@ class Tree:
             sys.exit(f"bench: {commit} cannot be configured:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
         targets = "\n" + self.ninja("-t", "targets", "all")
         self.targets = [t for t in ("all", "tests", "sanitized", "check-benchmarks") if t == "all" or f"\n{t}: phony" in targets]
-        generated = [line.split(":")[0] for line in targets.splitlines() if line.endswith("CUSTOM_COMMAND") and ".cpp:" in line]
+        generated = [line.split(":")[0] for line in targets.splitlines() if re.search(r"\.[ch]pp: CUSTOM_COMMAND$", line)]
         if generated:
             self.ninja(*generated)
 

@@ -124,8 +124,9 @@ on_existing_cluster() { # KUBECONFIG CASES...
 }
 
 # Most cases have a cluster to themselves and wait most of the time. So several clusters share them: this one makes
-# what they need, then the others begin, each a ./dev e2e in this process group (a signal ends all of them).
-begin_others() { # CASES...
+# what they need, then the others begin, each a ./dev e2e in this process group (a signal ends all of them), and the cases
+# about clusters themselves, which start their own (of all that there are some are no good neighbours).
+begin_others() { # CASES...; takes $outside
   local number
   export EMPI_CASE_CLAIMS=$project/out/e2e/claims
   rm -rf "$EMPI_CASE_CLAIMS"
@@ -134,6 +135,11 @@ begin_others() { # CASES...
     EMPI_CLUSTER=$cluster-$number EMPI_CLUSTERS=1 env --default-signal=INT,QUIT "$project/dev" e2e "$@" &
     others+=($!)
   done
+  [[ ${#outside[@]} == 0 || -n ${EMPI_FULL:-} ]] || {
+    env --default-signal=INT,QUIT bash "$cases/run.sh" host "${outside[@]}" &
+    others+=($!)
+    outside=()
+  }
 }
 end_others() {
   [[ ${#others[@]} -gt 0 ]] || return 0 # wait without a name would wait for the cluster itself, which is a child of ours

@@ -3,7 +3,8 @@
 # ./dev e2e down leaves nothing on the machine, also after a crash, a kill or Ctrl-C during the start or a case
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
-export EMPI_CLUSTER=left$$
+# A run of its own, also where others share their cases.
+export EMPI_CLUSTER=left$$ EMPI_CLUSTERS=1 EMPI_CASE_CLAIMS=
 cache=${EMPI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/elastic-mpi}
 state=$cache/cluster/$EMPI_CLUSTER
 work=$(mktemp -d)
