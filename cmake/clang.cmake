@@ -8,8 +8,8 @@ if(NOT EMPI_FUZZ)  # that has it compile everything
   find_program(EMPI_CLANGXX clang++-19)
   if(EMPI_CLANGXX)
     set(EMPI_CLANG ${EMPI_CLANGXX})
+    message(STATUS "Tests are compiled by ${EMPI_CLANG}")
   endif()
-  message(STATUS "Tests are compiled by ${EMPI_CLANGXX}")
 endif()
 # Options that only GCC has are among those of all. Libraries may ask for -pthread, and a parsed header must have it when they
 # do. Sums are those of the product to the last bit, which GCC makes without multiplying in the same step.
