@@ -42,8 +42,7 @@ function(empi_precompiled target kind)
     # Not of the product: a source says what it needs of that.
     set(headers algorithm chrono deque filesystem fstream functional map memory mutex optional random set
                 sstream string thread variant vector nlohmann/json.hpp)
-    list(TRANSFORM headers PREPEND -include)
-    list(TRANSFORM headers REPLACE "^-include" "-include;")
+    list(TRANSFORM headers PREPEND "-include;")
     get_target_property(includes GTest::gmock INTERFACE_INCLUDE_DIRECTORIES)
     find_file(EMPI_GMOCK_HEADER gmock/gmock.h HINTS ${includes} REQUIRED)
     string(TOUPPER "${CMAKE_BUILD_TYPE}" configuration)
@@ -57,6 +56,6 @@ function(empi_precompiled target kind)
     add_custom_target(precompiled.${kind} DEPENDS ${parsed})
   endif()
   add_dependencies(${target} precompiled.${kind})
-  target_compile_options(${target} PRIVATE 
+  target_compile_options(${target} PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-fPIC -include-pch \"${parsed}\" -Xclang -fno-pch-timestamp -Xclang -module-file-deps>")
 endfunction()
