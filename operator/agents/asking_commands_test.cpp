@@ -35,6 +35,20 @@ TEST_F(AskingCommandsTest, AJobThatGoesMeanwhileIsStoppedThenForgotten) {
   runtime_.forget(key_of("job"));
 }
 
+// An agent may be slow just then, and its pods would wait for a planned leave until their grace is over.
+TEST_F(AskingCommandsTest, WhoDoesNotTakeTheCommandToStopIsToldAgain) {
+  agents_.fail_stops("slow", 2);
+  agents_.fail_stops("dead", 1000);
+  runtime_.stop(job_named("slow"), {});
+  runtime_.stop(job_named("dead"), {});
+  runtime_.forget(key_of("slow"));
+  runtime_.forget(key_of("dead"));
+  runtime_.finish_stops(kLong);
+  EXPECT_TRUE(agents_.stopped("slow"));
+  EXPECT_EQ(agents_.wait_until_ending(6).size(), 6u) << "and that has a bound";
+  EXPECT_TRUE(agents_.forgotten("slow") && agents_.forgotten("dead"));
+}
+
 // They answer every question at once, and no command.
 TEST_F(AskingCommandsTest, JobsThatAreSlowToObeyHoldOneThreadThatLooksAfterJobs) {
   for (const char* job : {"a", "b", "c"}) {

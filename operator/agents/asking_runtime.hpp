@@ -81,6 +81,7 @@ class AskingRuntime : public Runtime {
     std::optional<RuntimeView> answer;   // that no pass has had yet
     std::optional<RuntimeView> silence;  // the last answer, if the lead gave none
     std::optional<StopJob> stop;         // to be sent after the question in hand
+    int stops_failed = 0;                // of that one command
     std::optional<Outcome> stopped;      // how the last one came out
   };
 

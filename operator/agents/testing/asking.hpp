@@ -74,6 +74,7 @@ class Agents : public Runtime {
     ending_.push_back(job.metadata.name);
     changed_.notify_all();
     EXPECT_TRUE(changed_.wait_for(lock, kLong, [&] { return !hanging_.contains(job.metadata.name); }));
+    if (stops_to_fail_[job.metadata.name]-- > 0) return Outcome::retry("no answer within 2 s");
     stopped_.insert(job.metadata.name);
     changed_.notify_all();
     return Outcome::done();
@@ -90,6 +91,10 @@ class Agents : public Runtime {
     else
       hanging_.erase(job);
     changed_.notify_all();
+  }
+  void fail_stops(const std::string& job, int times) {
+    const std::lock_guard lock(mutex_);
+    stops_to_fail_[job] = times;
   }
   void silence(const std::string& job, bool silent) {
     const std::lock_guard lock(mutex_);
@@ -151,7 +156,7 @@ class Agents : public Runtime {
   std::set<std::string> hanging_, silent_, stopped_, forgotten_;
   std::chrono::steady_clock::time_point now_{};
   Millis newcomers_take_{0};
-  std::map<std::string, int> asked_, commanded_, newcomers_asked_;
+  std::map<std::string, int> asked_, commanded_, newcomers_asked_, stops_to_fail_;
   std::vector<std::string> ending_;
   std::int64_t epoch_ = 0;
 };
