@@ -16,6 +16,8 @@ enum class JobState { Queued, Pending, Starting, Running, Resizing, Suspended, S
 
 inline bool is_terminal(JobState state) { return state == JobState::Succeeded || state == JobState::Failed; }
 
+inline constexpr std::size_t kLongestMessage = 2000;  // bytes of a condition's message
+
 struct Condition {
   std::string type;
   std::string status = "Unknown";  // True, False, Unknown

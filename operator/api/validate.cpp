@@ -268,8 +268,7 @@ std::vector<Violation> validate_start(const ElasticMPIJob& job, Time now) {
   const auto& deadline = job.spec.scheduling.deadline;
   if (deadline && *deadline <= now)
     refuse(out, "spec.scheduling.deadline",
-           "is " + to_string(*deadline) + ", which is over: it is " +
-               to_string(std::chrono::floor<Seconds>(now)),
+           "is " + to_string(*deadline) + ", which is over: it is " + second_text(now),
            "a time that is still to come", "or deadlineSeconds, which count from the job's creation");
   return out;
 }

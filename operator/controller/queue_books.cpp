@@ -66,8 +66,7 @@ void set_condition_if_known(QueueStatus& status, const char* type, bool value, c
 }  // namespace
 
 void count_use(QueueStatus& status, const queue::QueueState& state, Time now) {
-  const double seconds =
-      status.usage_time ? std::max(0.0, queue::seconds_between(*status.usage_time, now)) : 0;
+  const double seconds = status.usage_time ? std::max(0.0, seconds_between(*status.usage_time, now)) : 0;
   status.usage_time = now;
   if (seconds <= 0) return;
   add_usage(status, state, seconds);

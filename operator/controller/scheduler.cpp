@@ -205,7 +205,7 @@ void Scheduler::note_release(const JobKey& key, const Seen& seen, Time now) {
   if (!called_off && seen.pods.all() > allocation->workers) return;
   const auto taken = taken_.find(seen.job.spec.scheduling.queue_name);
   if (!called_off && taken != taken_.end())
-    count_release(taken->second.status, queue::seconds_between(release->second.since, now));
+    count_release(taken->second.status, seconds_between(release->second.since, now));
   releasing_.erase(release);
 }
 

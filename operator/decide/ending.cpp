@@ -3,15 +3,12 @@
 
 #include "operator/decide/pass.hpp"
 #include "operator/decide/queueing.hpp"
-#include "runtime/base/backoff.hpp"
 
 namespace emj {
 namespace {
 
 constexpr Seconds kCleanUpGrace{5};  // agents of a job that succeeded end on their own
 constexpr Seconds kLeadFindsOut{2};
-constexpr Seconds kFirstBackOff{10};
-constexpr Seconds kLongestBackOff{360};
 
 void stop_program(Pass& pass, const std::string& reason) {
   const RuntimeView& runtime = pass.seen.runtime;
@@ -48,7 +45,7 @@ std::string beginning(const Pass& pass) {
 
 void restart(Pass& pass, const std::string& reason, const std::string& message) {
   JobStatus& status = pass.status;
-  const Seconds pause = empi::backoff(kFirstBackOff, kLongestBackOff, status.restarts);
+  const Seconds pause = back_off_pause(status.restarts);
   ++status.restarts;
   pass.warning(reason, message + "; restart " + std::to_string(status.restarts) + " of " +
                            std::to_string(pass.spec.run_policy.backoff_limit) + ", " + beginning(pass) +

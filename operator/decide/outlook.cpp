@@ -24,8 +24,6 @@ constexpr double kLeastProgress = .05;
 constexpr Millis kLater{10000};  // of a finish: less is no news,
 constexpr int kLaterShare = 20;  // nor is less than such a part of the time left
 
-double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }
-
 std::optional<ForecastStatus> forecast_by_tasks(const Pass& pass) {
   const auto& tasks = pass.status.tasks;
   const Sample& newest = pass.seen.samples.back();
@@ -96,13 +94,11 @@ void tell(Pass& pass, const char* type, const Judged& judged) {
   pass.set_condition(type, judged.at_risk, judged.reason, judged.message);
 }
 
-std::string at_text(Time time) { return to_string(std::chrono::floor<Seconds>(time)); }
-
 std::optional<Judged> judge_deadline(Pass& pass, Time deadline) {
   const JobStatus& status = pass.status;
-  const std::string due = "the deadline of " + at_text(deadline);
+  const std::string due = "the deadline of " + second_text(deadline);
   if (status.completion_time) {
-    const std::string ended = "ended at " + at_text(*status.completion_time) + ", " + due;
+    const std::string ended = "ended at " + second_text(*status.completion_time) + ", " + due;
     if (status.state != JobState::Succeeded) return Judged{false, "Ended", ended};
     const bool late = *status.completion_time > deadline;
     return Judged{late, late ? "Missed" : "Met", ended};
@@ -110,7 +106,7 @@ std::optional<Judged> judge_deadline(Pass& pass, Time deadline) {
   const auto& forecast = status.forecast;
   const std::string by_forecast = forecast && forecast->finish
                                       ? "; on " + workers_text(forecast->workers) +
-                                            " it will be over at about " + at_text(*forecast->finish)
+                                            " it will be over at about " + second_text(*forecast->finish)
                                       : "";
   if (pass.now > deadline) return Judged{true, "Passed", due + " is over" + by_forecast};
   pass.wake_at(deadline + Millis(1));

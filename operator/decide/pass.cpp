@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/base/backoff.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace emj {
@@ -26,8 +27,7 @@ void Pass::wake_at(Time time) {
 }
 
 void set_condition(std::vector<Condition>& conditions, Condition condition, Time now) {
-  constexpr std::size_t longest_message = 2000;
-  condition.message = empi::json_text::cut(std::move(condition.message), longest_message);
+  condition.message = empi::json_text::cut(std::move(condition.message), kLongestMessage);
   condition.last_transition_time = now;
   if (condition.reason.empty()) condition.reason = condition.type;  // Kubernetes wants one
   const auto found = std::ranges::find(conditions, condition.type, &Condition::type);
@@ -59,6 +59,10 @@ const PodView* Pass::pod(const std::string& uid) const {
 bool Pass::released(const PodView& pod) const {
   const auto& uids = seen.runtime.released;
   return seen.runtime.reachable && std::find(uids.begin(), uids.end(), pod.uid) != uids.end();
+}
+
+Seconds back_off_pause(int failures_before) {
+  return empi::backoff(Seconds(10), Seconds(360), failures_before);
 }
 
 Seconds join_timeout(const Pass& pass) { return pass.spec.resize.join_timeout + pass.seen.provisioning; }

@@ -97,7 +97,9 @@ double spent_until(const CostStatus& cost, Time time);  // outlook.cpp: at the p
 // workers; 0: it does not say.
 double least_seconds(const Pass& pass);  // outlook.cpp
 Seconds join_timeout(
-    const Pass& pass);               // pass.cpp: resize.joinTimeoutSeconds, and what a node takes to be made
+    const Pass& pass);  // pass.cpp: resize.joinTimeoutSeconds, and what a node takes to be made
+// pass.cpp: before the next attempt, or restart, when so many have failed before the last.
+Seconds back_off_pause(int failures_before);
 void update_risks(Pass& pass);       // outlook.cpp: conditions DeadlineAtRisk, BudgetAtRisk
 void update_checkpoint(Pass& pass);  // checkpoints.cpp
 void update_tasks(Pass& pass);       // sizing.cpp

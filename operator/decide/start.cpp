@@ -11,13 +11,9 @@
 
 #include "operator/decide/pass.hpp"
 #include "operator/decide/queueing.hpp"
-#include "runtime/base/backoff.hpp"
 
 namespace emj {
 namespace {
-
-constexpr Seconds kFirstBackOff{10};
-constexpr Seconds kLongestBackOff{360};
 
 void plan(Pass& pass) {
   const int target = target_size(pass);
@@ -80,7 +76,7 @@ void back_off(Pass& pass, const std::string& reason) {
       pass.status.start->requested ? DeleteReason::JobEnded : DeleteReason::NeverJoined;
   if (back_to_queue(pass, reason)) return delete_all(pass, deletion);
   const int attempts = pass.status.blocked ? pass.status.blocked->attempts + 1 : 1;
-  const Seconds pause = empi::backoff(kFirstBackOff, kLongestBackOff, attempts - 1);
+  const Seconds pause = back_off_pause(attempts - 1);
   const auto since = first_start(pass);
   pass.status.blocked = BlockedTarget{pass.status.start->workers.size(),
                                       pass.seen.job.metadata.generation,

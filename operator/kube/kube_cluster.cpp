@@ -19,7 +19,6 @@ using nlohmann::json;
 namespace resources = kube::resources;
 using Kind = kube::ApiError::Kind;
 
-constexpr std::size_t kLongestMessage = 2000;
 constexpr std::size_t kPodsAtOnce = 8;
 
 kube::ObjectKey object_key(const JobKey& key) { return {key.namespace_name, key.name}; }

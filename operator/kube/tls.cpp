@@ -40,7 +40,7 @@ std::vector<Owned<X509>> certificates_of(const std::string& pem, const std::stri
   return certificates;
 }
 
-Owned<EVP_PKEY> key_of(const std::string& pem, const std::string& origin) {
+Owned<EVP_PKEY> private_key(const std::string& pem, const std::string& origin) {
   Owned<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   // An empty password instead of a question on the terminal.
   Owned<EVP_PKEY> key(
@@ -85,7 +85,7 @@ TlsMaterial load_tls(const Config& config) {
     material.certificate = read_material(config.client_certificate);
     material.key = read_material(config.client_key);
     const auto chain = certificates_of(material.certificate, config.client_certificate.origin);
-    const auto key = key_of(material.key, config.client_key.origin);
+    const auto key = private_key(material.key, config.client_key.origin);
     if (X509_check_private_key(chain.front().get(), key.get()) != 1)
       throw ConfigError(config.client_key.origin + ": does not belong to the client certificate");
   }
@@ -98,7 +98,7 @@ void set_up_tls(SSL_CTX* context, const TlsMaterial& material, const std::string
   SSL_CTX_set_ex_data(context, problem_index(), problem);
   if (!material.certificate.empty()) {
     const auto chain = certificates_of(material.certificate, "client certificate");
-    const auto key = key_of(material.key, "client key");
+    const auto key = private_key(material.key, "client key");
     bool good = SSL_CTX_use_certificate(context, chain.front().get()) == 1 &&
                 SSL_CTX_use_PrivateKey(context, key.get()) == 1;
     for (std::size_t i = 1; good && i < chain.size(); ++i)

@@ -21,8 +21,8 @@ using testing::Exchange;
 using testing::Request;
 using testing::StubServer;
 
-const ObjectKey pod{"a", "p"};
-void fine(const Request&, Exchange& exchange) { exchange.reply(200, "{}"); }
+const ObjectKey kPod{"a", "p"};
+void answers_fine(const Request&, Exchange& exchange) { exchange.reply(200, "{}"); }
 
 class Tls : public ::testing::Test {
  protected:
@@ -37,7 +37,7 @@ class Tls : public ::testing::Test {
     return file;
   }
   static std::string outcome(const Config& config) {
-    const auto answer = Client(config).get(resources::kPods, pod);
+    const auto answer = Client(config).get(resources::kPods, kPod);
     return answer ? "ok" : std::string(to_string(answer.error().kind)) + ": " + answer.error().message;
   }
 
@@ -46,7 +46,7 @@ class Tls : public ::testing::Test {
 };
 
 TEST_F(Tls, TrustsTheConfiguredAuthorityOnly) {
-  StubServer server(fine, authority.issue("api", "IP:127.0.0.1"));
+  StubServer server(answers_fine, authority.issue("api", "IP:127.0.0.1"));
   Config config = server.config();
   config.ca.text = authority.pem();
   EXPECT_EQ(outcome(config), "ok");
@@ -67,7 +67,8 @@ TEST_F(Tls, TrustsTheConfiguredAuthorityOnly) {
 }
 
 TEST_F(Tls, TheNameMustFit) {
-  StubServer server(fine, authority.issue("127.0.0.1", "DNS:api.test"));  // the common name does not count
+  StubServer server(answers_fine,
+                    authority.issue("127.0.0.1", "DNS:api.test"));  // the common name does not count
   Config config = server.config();
   config.ca.text = authority.pem();
   EXPECT_NE(outcome(config).find("see tls-server-name"), std::string::npos) << outcome(config);
@@ -81,7 +82,7 @@ TEST_F(Tls, TheNameMustFit) {
 }
 
 TEST_F(Tls, ClientCertificates) {
-  StubServer server(fine, authority.issue("api", "IP:127.0.0.1"), authority.pem());
+  StubServer server(answers_fine, authority.issue("api", "IP:127.0.0.1"), authority.pem());
   Config config = server.config();
   config.ca.text = authority.pem();
   EXPECT_NE(outcome(config), "ok");
@@ -120,22 +121,22 @@ TEST_F(Tls, BadMaterialIsNamed) {
 
 // Pitfall 16: the authority is replaced under the running process; kept connections do not outlive it.
 TEST_F(Tls, TheAuthorityIsReadAgain) {
-  StubServer server(fine, authority.issue("api", "IP:127.0.0.1"));
+  StubServer server(answers_fine, authority.issue("api", "IP:127.0.0.1"));
   Config config = server.config();
   config.ca.file = write("ca.crt", stranger.pem());
   testing::ManualClock clock;
   Client client(config, {}, clock);
-  EXPECT_FALSE(client.get(resources::kPods, pod));
+  EXPECT_FALSE(client.get(resources::kPods, kPod));
   write("ca.crt", authority.pem());
-  EXPECT_FALSE(client.get(resources::kPods, pod));
+  EXPECT_FALSE(client.get(resources::kPods, kPod));
   clock.advance(Seconds(60));
-  EXPECT_TRUE(client.get(resources::kPods, pod));
+  EXPECT_TRUE(client.get(resources::kPods, kPod));
   const int connection = server.requests().back().connection;
-  EXPECT_TRUE(client.get(resources::kPods, pod));
+  EXPECT_TRUE(client.get(resources::kPods, kPod));
   EXPECT_EQ(server.requests().back().connection, connection);
   write("ca.crt", authority.pem() + stranger.pem());
   clock.advance(Seconds(60));
-  EXPECT_TRUE(client.get(resources::kPods, pod));
+  EXPECT_TRUE(client.get(resources::kPods, kPod));
   EXPECT_NE(server.requests().back().connection, connection);
 }
 
@@ -149,7 +150,7 @@ TEST_F(Tls, AConnectionLostInTheMiddleIsSaidSo) {
   Config config = server.config();
   config.ca.text = authority.pem();
   Client client(config);
-  EXPECT_EQ(client.merge_patch(resources::kPods, pod, {}).error().kind, ApiError::Kind::Lost);
+  EXPECT_EQ(client.merge_patch(resources::kPods, kPod, {}).error().kind, ApiError::Kind::Lost);
 }
 
 }  // namespace

@@ -5,17 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/api/json_member.hpp"
+#include "operator/api/status.hpp"
 #include "operator/api/time.hpp"
 #include "runtime/base/json_text.hpp"
 
 namespace emj::manager {
-namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kLongestMessage = 2000;
-
-}  // namespace
 
 std::optional<json> with_false_condition(const json& object, const std::string& type,
                                          const std::string& reason, const std::string& words) {

@@ -70,7 +70,7 @@ class Easy {
     endings_.push({end, job});
     result_.jobs[job].start = now_;
     result_.jobs[job].end = end;
-    result_.jobs[job].processor_seconds = it.processors(it.reference) * queue::seconds_between(now_, end);
+    result_.jobs[job].processor_seconds = it.processors(it.reference) * seconds_between(now_, end);
   }
 
   void pass() {

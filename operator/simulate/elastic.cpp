@@ -24,7 +24,6 @@ namespace {
 using queue::Demand;
 using queue::Grant;
 using queue::Plan;
-using queue::seconds_between;
 
 constexpr double kProgressKnown = 60;            // seconds of a run after which its progress tells its end
 constexpr double kBusyDay = 86400;               // time constant of the average use, rule Q3

@@ -13,7 +13,7 @@
 namespace emj::simulate {
 namespace {
 
-using queue::Backfill, queue::Objective, queue::Rules, queue::seconds_between;
+using queue::Backfill, queue::Objective, queue::Rules;
 
 constexpr std::size_t kJobs = 2000;
 

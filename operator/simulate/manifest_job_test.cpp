@@ -93,13 +93,12 @@ TEST(ManifestJob, RunsAmongThoseOfATrace) {
   EXPECT_EQ(workload.jobs[1].number, 8);
   EXPECT_EQ(workload.jobs[1].submit, workload.jobs[0].submit + Seconds(10)) << "after the first of the trace";
   const ScheduleRun run = run_elastic(workload, {});
-  EXPECT_NEAR(queue::seconds_between(workload.jobs[1].submit, run.jobs[1].end), 50, 1)
+  EXPECT_NEAR(seconds_between(workload.jobs[1].submit, run.jobs[1].end), 50, 1)
       << "twice as fast as on the two that it is made for";
   EXPECT_NEAR(run.jobs[1].processor_seconds, 200, 4);
   EXPECT_THAT(jobs_csv(workload, run), HasSubstr("\na,malleable,1010.000,1010.000,"));
   EXPECT_THAT(schedule_swf(workload, run), HasSubstr("; Note: job 8 is a\n"));
-  EXPECT_NEAR(queue::seconds_between(run_easy(workload).jobs[1].start, run_easy(workload).jobs[1].end), 100,
-              1e-9);
+  EXPECT_NEAR(seconds_between(run_easy(workload).jobs[1].start, run_easy(workload).jobs[1].end), 100, 1e-9);
 }
 
 TEST(ManifestJob, OfHigherPriorityStartsFirst) {

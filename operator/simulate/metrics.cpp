@@ -10,8 +10,6 @@
 namespace emj::simulate {
 namespace {
 
-using queue::seconds_between;
-
 bool of_class(const Job& job, JobClass which) {
   return which == JobClass::All || job.malleable == (which == JobClass::Malleable);
 }

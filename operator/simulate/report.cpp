@@ -13,7 +13,6 @@ namespace emj::simulate {
 namespace {
 
 using empi::format;
-using queue::seconds_between;
 
 struct ClassName {
   JobClass which;

@@ -12,8 +12,6 @@
 namespace emj::simulate {
 namespace {
 
-using queue::seconds_between;
-
 // I12.
 TEST(Schedule, OfRigidJobsIsTextbookEasyJobByJob) {
   for (const unsigned seed : {1, 2}) {

@@ -94,7 +94,7 @@ void liars() {
     int jobs = 0;
     for (std::size_t i = 0; i < lying.jobs.size(); ++i) {
       if (lying.jobs[i].lies != lies) continue;
-      sum += queue::seconds_between(lying.jobs[i].submit, run.jobs[i].end);
+      sum += emj::seconds_between(lying.jobs[i].submit, run.jobs[i].end);
       ++jobs;
     }
     return sum / jobs;

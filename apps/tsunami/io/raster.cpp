@@ -11,12 +11,12 @@ namespace io {
 namespace {
 
 // Cell index and fraction of the way to the next node, clamped to the grid.
-struct Place {
+struct Located {
   int cell;
   double fraction;
 };
 
-Place locate(double x, double x0, double dx, int n) {
+Located locate(double x, double x0, double dx, int n) {
   const double s = std::clamp((x - x0) / dx, 0.0, static_cast<double>(n - 1));
   const int cell = std::min(static_cast<int>(s), std::max(n - 2, 0));
   return {cell, s - cell};

@@ -15,7 +15,6 @@ namespace {
 using empi::format;
 using empi::time_text;
 
-constexpr double kSignificance = 2;  // standard deviations
 // A size that is only predicted must lie this much above the floor of efficiency.
 constexpr double kFloorMargin = 0.05;
 // A settled job moves only for more than a searching one, so that noise around a threshold moves nothing:

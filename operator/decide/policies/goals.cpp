@@ -96,8 +96,6 @@ Proposal unknown(const PolicyInput& input, const std::string& missing) {
   return {input.current, missing, true, false, {}};
 }
 
-std::string at_text(Time time) { return to_string(std::chrono::floor<Seconds>(time)); }
-
 Time after(Time from, double seconds) {
   return from + std::chrono::ceil<Millis>(std::chrono::duration<double>(std::min(seconds, 1e9)));
 }
@@ -216,7 +214,8 @@ Proposal DeadlinePolicy::propose(const PolicyInput& input, PolicyState& state) c
         true, after(input.now, soonest), 0,
         format("of the sizes that the job may have none meets the deadline of %s: on %d workers, the "
                "fastest, it will be over at about %s",
-               at_text(*input.goals.deadline).c_str(), best, at_text(after(input.now, soonest)).c_str())};
+               second_text(*input.goals.deadline).c_str(), best,
+               second_text(after(input.now, soonest)).c_str())};
     return propose_size(to, input, *remaining, known + on(best) + ", the least of all, and is late",
                         std::move(outlook));
   }

@@ -9,8 +9,6 @@
 namespace emj {
 namespace {
 
-double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }
-
 // From the windows' means; growing work is no noise where it is reported.
 double noise_of_mean(const std::vector<Sample>& windows) {
   std::vector<double> values;

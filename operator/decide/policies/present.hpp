@@ -8,6 +8,9 @@
 
 namespace emj {
 
+// How many standard deviations of a measurement count as more than noise.
+inline constexpr double kSignificance = 2;
+
 struct Present {
   SizePoint point;
   double load_balance = 1;

@@ -14,8 +14,6 @@ namespace {
 using empi::format;
 using empi::time_text;
 
-constexpr double kSignificance = 2;  // standard deviations
-
 // `left` at the present pace, `ratio` of the pace at the other size to it.
 double with_change(const ChangeCost& cost, double left, double ratio, bool grows) {
   // Newcomers compute once they are there; who leaves is gone at once, which is the slower way to count.

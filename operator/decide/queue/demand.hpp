@@ -129,7 +129,6 @@ double seconds_left_or_guess(const Demand& job, int workers, Time now);
 enum class WhenUnknown { Nothing, Guess };
 std::optional<Time> end_at_floor(const Demand& job, Time now, WhenUnknown unknown = WhenUnknown::Nothing);
 
-inline double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }
 // Rounded to what Time can tell; centuries at most.
 Time after(Time from, double seconds);
 

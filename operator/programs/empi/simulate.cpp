@@ -79,7 +79,7 @@ simulate::Result run_each(const SimulateInput& input, const SimulateOptions& opt
   full.timeline = decisions != nullptr;
   if (decisions) {
     full.said = [decisions](Time now, const simulate::Job& job, const RecordEvent& event) {
-      *decisions += format("%.3f job ", queue::seconds_between(simulate::kOrigin, now)) + job.name + " " +
+      *decisions += format("%.3f job ", seconds_between(simulate::kOrigin, now)) + job.name + " " +
                     event.reason + ": " + event.message + "\n";
     };
   }
@@ -106,7 +106,7 @@ simulate::Result run(const std::string& name, const SimulateInput& input, const 
   elastic.timeline = decisions != nullptr;
   if (decisions) {
     elastic.decided = [decisions](Time now, const queue::QueueState& state, const queue::Grant& grant) {
-      *decisions += format("%.3f job ", queue::seconds_between(simulate::kOrigin, now)) +
+      *decisions += format("%.3f job ", seconds_between(simulate::kOrigin, now)) +
                     state.jobs[grant.job].name + " " + explain(state, grant, now) + "\n";
     };
   }

@@ -101,13 +101,13 @@ void OperatorMetrics::planned(const PlanReport& report) {
   queue.queued = report.status.queued;
   queue.pools = report.status.pools;
   for (const auto& [name, price] : queue.per_hour)
-    queue.cost[name] += price * std::max(0.0, queue::seconds_between(queue.counted, report.now)) / 3600;
+    queue.cost[name] += price * std::max(0.0, seconds_between(queue.counted, report.now)) / 3600;
   queue.counted = report.now;
   queue.per_hour = queue::prices_per_hour(report.state);
   for (const queue::Grant& grant : report.plan.grants) {
     ++queue.grants[static_cast<std::size_t>(grant.kind)];
     if (grant.kind == Kind::Start || grant.kind == Kind::Backfill)
-      queue.waits.observe(queue::seconds_between(report.state.jobs[grant.job].since, report.now));
+      queue.waits.observe(seconds_between(report.state.jobs[grant.job].since, report.now));
   }
 }
 

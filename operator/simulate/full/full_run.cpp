@@ -20,7 +20,6 @@ namespace emj::simulate {
 namespace {
 
 using empi::format;
-using queue::seconds_between;
 
 constexpr int kPassesAtOnce = 1000;      // over one job, at one instant: more is a livelock
 constexpr double kFinest = 100'000'000;  // largest speedPercent: speeds are rounded to integers

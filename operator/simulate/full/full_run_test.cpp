@@ -56,7 +56,7 @@ TEST(FullRun, EndsTheSameJobsAboutAsSoonAsThePlainRunDoes) {
       const Job& job = workload.jobs[i];
       EXPECT_GE(run.jobs[i].start, job.submit);
       EXPECT_GT(run.jobs[i].end, run.jobs[i].start) << "job " << job.name << " is lost";
-      const double seconds = queue::seconds_between(run.jobs[i].start, run.jobs[i].end);
+      const double seconds = seconds_between(run.jobs[i].start, run.jobs[i].end);
       EXPECT_GE(seconds, job.run_seconds / job.curve->speed(job.curve->fastest()) - .01);
       if (!job.malleable) {
         EXPECT_NEAR(seconds, job.run_seconds, .01) << "a rigid job takes as long as it takes";
@@ -123,7 +123,7 @@ TEST(FullRun, GoesThroughTheStatesOfARealJob) {
   EXPECT_THAT(reasons["b"], HasSubstr("Started "));
   EXPECT_GE(run.jobs[0].changes, 1);
   EXPECT_EQ(run.jobs[1].changes, 0);
-  const double waited = queue::seconds_between(workload.jobs[1].submit, run.jobs[1].start);
+  const double waited = seconds_between(workload.jobs[1].submit, run.jobs[1].start);
   EXPECT_GE(waited, options.delay) << "until the change of the other is over";
   EXPECT_LT(waited, options.delay + 2);
   EXPECT_TRUE(std::ranges::any_of(run.timeline, [](const Moment& m) { return m.promised == 4; }));
@@ -162,9 +162,9 @@ TEST(FullRun, StartsNobodyLaterThanEarlierRunsLetOneExpect) {
   const ScheduleRun run = run_full(workload, options);
   const JobRun &first = run.jobs[0], &waits = run.jobs[3], &second = run.jobs[4];
   EXPECT_EQ(first.changes, 1);
-  EXPECT_GT(queue::seconds_between(workload.jobs[0].submit, first.end), 300) << "it was not shrunk";
+  EXPECT_GT(seconds_between(workload.jobs[0].submit, first.end), 300) << "it was not shrunk";
   ASSERT_TRUE(waits.expected_start);
-  EXPECT_LE(queue::seconds_between(*waits.expected_start, waits.start), options.delay + options.pause);
+  EXPECT_LE(seconds_between(*waits.expected_start, waits.start), options.delay + options.pause);
   EXPECT_GE(second.start, waits.start);
 }
 

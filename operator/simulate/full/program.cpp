@@ -10,8 +10,6 @@
 namespace emj::simulate {
 namespace {
 
-using queue::seconds_between;
-
 constexpr std::size_t kWindows = 30;       // that are remembered: policies look at as many
 constexpr double kMostlyStill = .5;        // of a window
 constexpr double kIterationsToNoise = .2;  // windows differ more than the iterations within one tell

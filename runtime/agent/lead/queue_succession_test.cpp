@@ -13,7 +13,7 @@
 namespace empi::agent {
 namespace {
 
-using Kind = RankReport::Kind;
+using ReportKind = RankReport::Kind;
 
 // The queue is at u0 and mirrored at u2, or at another pod.
 class NamedLeadOfTasks : public NamedLead {
@@ -29,7 +29,7 @@ class NamedLeadOfTasks : public NamedLead {
     own.followed = ChangeState::Preparing;
   }
   void takes_queue_over(const std::string& uid) {
-    RankReport keeps = report(uid, Kind::Queue);
+    RankReport keeps = report(uid, ReportKind::Queue);
     keeps.address = "pod:1/key";
     lead.on(RankReported{keeps, {keeps.proc}}, uid, now);
     take();
@@ -92,7 +92,7 @@ TEST_F(NamedLeadOfTasks, AsksLeaversAgainToGo) {
   takes_queue_over("u2");
   ASSERT_EQ(lead.state(), ChangeState::Window);
   EXPECT_EQ(steps_of("u3").back(), StepKind::Depart);
-  say("u3", Kind::Agreed);
+  say("u3", ReportKind::Agreed);
   EXPECT_EQ(lead.state(), ChangeState::Draining);
   lead.on(RankExited{rank(3), 0, 0, true, true, {}}, "u3", now);
   take();
@@ -104,7 +104,7 @@ TEST_F(NamedLeadOfTasks, HearsWhoHasLeft) {
   plan_leave({"u3"});
   name();
   follows("u2");
-  follows("u3", {report("u3", Kind::Agreed), report("u3", Kind::Past)});
+  follows("u3", {report("u3", ReportKind::Agreed), report("u3", ReportKind::Past)});
   takes_queue_over("u2");
   ASSERT_FALSE(lead.verdict()) << lead.verdict()->reason;
   EXPECT_EQ(lead.state(), ChangeState::Draining);
@@ -152,7 +152,7 @@ TEST_F(NamedLeadOfTasks, TellsJoinersOfTheNextChangeWhereTheQueueIs) {
   ASSERT_EQ(lead.begin_change(growth, now).status, 200);
   take();
   RankReport hello;
-  hello.kind = Kind::Hello;
+  hello.kind = ReportKind::Hello;
   hello.proc = {sent_to<Step>("u8").back().space, 0};
   lead.on(RankReported{hello, {hello.proc}}, "u8", now);
   take();

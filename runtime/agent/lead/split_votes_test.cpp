@@ -17,7 +17,7 @@
 namespace empi::agent {
 namespace {
 
-using Kind = RankReport::Kind;
+using ReportKind = RankReport::Kind;
 
 // Four pods of one rank in the window of a change: uid-3 leaves, uid-9 joins.
 class SplitVote : public ::testing::Test {
@@ -34,7 +34,7 @@ class SplitVote : public ::testing::Test {
       request.members.push_back({std::string("uid-") + n, std::string("pod-") + n, "a:1", 1, "", 0});
     lead.start(request, now);
     obey();
-    for (const Kind kind : {Kind::Hello, Kind::Recoverable})
+    for (const ReportKind kind : {ReportKind::Hello, ReportKind::Recoverable})
       for (const Member& member : lead.membership().members) report(member.uid, kind);
     ChangeRequest change;
     change.id = "c";
@@ -45,9 +45,9 @@ class SplitVote : public ::testing::Test {
     change.deadline_ms = 10'000;
     ASSERT_EQ(lead.begin_change(change, now).status, 200);
     obey();
-    report("uid-9", Kind::Hello);
-    for (const char* uid : {"uid-0", "uid-1", "uid-2", "uid-3", "uid-9"}) report(uid, Kind::Built);
-    report("uid-9", Kind::AtBegin);
+    report("uid-9", ReportKind::Hello);
+    for (const char* uid : {"uid-0", "uid-1", "uid-2", "uid-3", "uid-9"}) report(uid, ReportKind::Built);
+    report("uid-9", ReportKind::AtBegin);
     ASSERT_EQ(lead.state(), ChangeState::Window);
   }
   static ProcId rank(const std::string& uid) {
@@ -70,7 +70,7 @@ class SplitVote : public ::testing::Test {
         }
       }
   }
-  void report(const std::string& uid, Kind kind, bool ok = true) {
+  void report(const std::string& uid, ReportKind kind, bool ok = true) {
     RankReport report;
     report.kind = kind;
     report.proc = rank(uid);
@@ -81,8 +81,8 @@ class SplitVote : public ::testing::Test {
     obey();
   }
   void votes(const std::string& uid, bool yes) {
-    report(uid, Kind::Agreed, yes);
-    if (yes) report(uid, Kind::Past);
+    report(uid, ReportKind::Agreed, yes);
+    if (yes) report(uid, ReportKind::Past);
   }
   void ends(const std::string& uid, int signal, bool may_exit) {
     lead.on(RankExited{rank(uid), 0, signal, may_exit, true, {}}, uid, now);
@@ -154,7 +154,7 @@ TEST_F(SplitVote, ALeaverThatWasToldYesIsDroppedWhereTheOthersStay) {
   ends("uid-1", SIGKILL, false);
   votes("uid-2", false);
   votes("uid-3", true);
-  report("uid-3", Kind::Finalizing);
+  report("uid-3", ReportKind::Finalizing);
   votes("uid-0", true);
   expect_left({"uid-0", "uid-2"}, "uid-3");
 }

@@ -14,7 +14,7 @@
 namespace empi::agent {
 namespace {
 
-using Kind = RankReport::Kind;
+using ReportKind = RankReport::Kind;
 
 TEST_F(NamedLead, AsksAllWhatTheyKnowAndThenDropsTheOneBefore) {
   name();
@@ -116,7 +116,7 @@ TEST_F(NamedLead, CountsTheLossesAtOneIterationOn) {
   const std::string recovery = sent_to<Dropped>("u2").front().recovery;
   for (const Member& member : lead.membership().members) {
     RankReport done;
-    done.kind = Kind::Recovered;
+    done.kind = ReportKind::Recovered;
     done.address = recovery;
     done.iteration = 40;
     done.proc = ranks_of(member).front();
@@ -164,7 +164,7 @@ TEST_F(NamedLead, CallsAChangeBackThatIsNotInItsWindow) {
           if (uid != "u0" && uid != "u9") fresh.on(StepDone{step->change, step->number, {}}, uid, now);
         if (step->kind == StepKind::GiveUp)
           for (const char* uid : {"u1", "u2", "u3"}) {
-            const RankReport off = report(uid, Kind::Built, false);
+            const RankReport off = report(uid, ReportKind::Built, false);
             fresh.on(RankReported{off, {off.proc}}, uid, now);
           }
       }
@@ -185,7 +185,7 @@ TEST_F(NamedLead, ANewerMembershipTellsThatAChangeIsOver) {
   follows("u2", {}, next_membership(own.membership, {}, {"u3"}));
   ASSERT_FALSE(steps_of("u2").empty());
   EXPECT_EQ(steps_of("u2").front(), StepKind::GiveUp) << "nobody is to know of it any more";
-  for (const char* uid : {"u1", "u2"}) say(uid, Kind::Built, false);
+  for (const char* uid : {"u1", "u2"}) say(uid, ReportKind::Built, false);
   EXPECT_EQ(lead.state(), ChangeState::Stable);
   EXPECT_EQ(members(), (std::vector<std::string>{"u1", "u2"}));
   EXPECT_FALSE(lead.verdict());
@@ -216,7 +216,7 @@ TEST_F(NamedLead, ConfirmsTheWindowAgainAndHasItsRanksVoteNo) {
   EXPECT_EQ(steps_of("u2")[0], StepKind::Confirm);
   EXPECT_EQ(sent_to<Step>("u2")[0].iteration, 17u);
   EXPECT_EQ(steps_of("u2")[1], StepKind::Interrupt);
-  for (const char* uid : {"u1", "u2", "u3"}) say(uid, Kind::Agreed, false);
+  for (const char* uid : {"u1", "u2", "u3"}) say(uid, ReportKind::Agreed, false);
   EXPECT_EQ(members(), kLeft);
   EXPECT_FALSE(lead.verdict());
 }
@@ -224,14 +224,14 @@ TEST_F(NamedLead, ConfirmsTheWindowAgainAndHasItsRanksVoteNo) {
 // They had voted before their lead was lost, and said so to nobody else.
 TEST_F(NamedLead, CommitsWhatItsRanksHadAgreedUpon) {
   plan_growth(ChangeState::Window);
-  own.reports = {report("u1", Kind::Agreed)};
+  own.reports = {report("u1", ReportKind::Agreed)};
   name();
-  follows("u2", {report("u2", Kind::Agreed), report("u2", Kind::Past)});
-  follows("u3", {report("u3", Kind::Agreed)});
+  follows("u2", {report("u2", ReportKind::Agreed), report("u2", ReportKind::Past)});
+  follows("u3", {report("u3", ReportKind::Agreed)});
   EXPECT_EQ(lead.state(), ChangeState::Committed) << "u9, which has joined by it, is there to answer";
   for (const Step& step : sent_to<Step>("u9"))
     if (step.kind == StepKind::Commit) lead.on(StepDone{step.change, step.number, {}}, "u9", now);
-  for (const char* uid : {"u1", "u3", "u9"}) say(uid, Kind::Past);
+  for (const char* uid : {"u1", "u3", "u9"}) say(uid, ReportKind::Past);
   for (const Step& step : sent_to<Step>("u9"))
     if (step.kind == StepKind::Forget) lead.on(StepDone{step.change, step.number, {}}, "u9", now);
   take();
@@ -243,17 +243,17 @@ TEST_F(NamedLead, CommitsWhatItsRanksHadAgreedUpon) {
 TEST_F(NamedLead, SpreadsACommitThatTheOneBeforeHadBegunToSpread) {
   plan_growth(ChangeState::Draining);
   name();
-  follows("u2", {report("u2", Kind::Past)}, own.plan->old);
-  follows("u3", {report("u3", Kind::Past)}, own.plan->old);
+  follows("u2", {report("u2", ReportKind::Past)}, own.plan->old);
+  follows("u3", {report("u3", ReportKind::Past)}, own.plan->old);
   // The newcomer is a member by now: it is asked, too.
-  follows("u9", {report("u9", Kind::Past)});
+  follows("u9", {report("u9", ReportKind::Past)});
   EXPECT_EQ(steps_of("u2").front(), StepKind::Commit);
   EXPECT_FALSE(lead.verdict());
 }
 
 TEST_F(NamedLead, EndsAProgramThatWasEnding) {
   plan_growth(ChangeState::Preparing);
-  RankReport ends = report("u2", Kind::Finalizing);
+  RankReport ends = report("u2", ReportKind::Finalizing);
   ends.change = "";
   name();
   follows("u2", {ends});

@@ -6,7 +6,7 @@
 namespace empi::agent {
 namespace {
 
-using Kind = RankReport::Kind;
+using ReportKind = RankReport::Kind;
 using namespace std::chrono_literals;
 
 class Gathered : public ::testing::Test {
@@ -14,20 +14,20 @@ class Gathered : public ::testing::Test {
   GatheredReports reports;
   GatheredReports::TimePoint now{};
 
-  static RankReport report(Kind kind, std::uint32_t rank) {
+  static RankReport report(ReportKind kind, std::uint32_t rank) {
     RankReport r;
     r.kind = kind;
     r.proc = {"job.1", rank};
     r.change = "c1";
     return r;
   }
-  void add(Kind kind, std::uint32_t rank) { reports.add(report(kind, rank), now); }
+  void add(ReportKind kind, std::uint32_t rank) { reports.add(report(kind, rank), now); }
 };
 
 TEST_F(Gathered, WhatAllRanksOfAPodReportIsOneMessage) {
   for (std::uint32_t rank = 64; rank-- > 0;) {
     EXPECT_TRUE(reports.take(64, now).empty());
-    RankReport agreed = report(Kind::Agreed, rank);
+    RankReport agreed = report(ReportKind::Agreed, rank);
     agreed.pause_ms = rank;
     agreed.bytes = 10;
     reports.add(agreed, now);
@@ -42,24 +42,24 @@ TEST_F(Gathered, WhatAllRanksOfAPodReportIsOneMessage) {
 }
 
 TEST_F(Gathered, NobodyIsWaitedForForLong) {
-  add(Kind::Built, 0);
+  add(ReportKind::Built, 0);
   EXPECT_TRUE(reports.take(2, now + GatheredReports::kLongest - 1ms).empty());
   EXPECT_EQ(reports.take(2, now + GatheredReports::kLongest).size(), 1u);
-  add(Kind::Finalizing, 0);
+  add(ReportKind::Finalizing, 0);
   EXPECT_EQ(reports.take(2, now + GatheredReports::kSoon).size(), 1u);
-  RankReport bad = report(Kind::Built, 0);
+  RankReport bad = report(ReportKind::Built, 0);
   bad.ok = false;
   reports.add(bad, now);
   EXPECT_EQ(reports.take(2, now + GatheredReports::kSoon).size(), 1u);
 }
 
 TEST_F(Gathered, WhatDiffersIsNotAddedUp) {
-  add(Kind::Built, 0);
-  RankReport bad = report(Kind::Built, 1);
+  add(ReportKind::Built, 0);
+  RankReport bad = report(ReportKind::Built, 1);
   bad.ok = false;
   bad.error = "it was called off";
   reports.add(bad, now);
-  RankReport other = report(Kind::Built, 2);
+  RankReport other = report(ReportKind::Built, 2);
   other.change = "c2";
   reports.add(other, now);
   const auto taken = reports.take_all();
@@ -68,40 +68,40 @@ TEST_F(Gathered, WhatDiffersIsNotAddedUp) {
 }
 
 TEST_F(Gathered, WhatIsOfOneRankAloneWaitsForNobody) {
-  add(Kind::Hello, 0);
-  add(Kind::Queue, 1);
-  add(Kind::Hello, 2);
+  add(ReportKind::Hello, 0);
+  add(ReportKind::Queue, 1);
+  add(ReportKind::Hello, 2);
   const auto taken = reports.take(3, now);
   ASSERT_EQ(taken.size(), 2u);  // what came before it goes first
   EXPECT_EQ(taken[0].ranks.size(), 2u);
-  EXPECT_EQ(taken[1].report.kind, Kind::Queue);
+  EXPECT_EQ(taken[1].report.kind, ReportKind::Queue);
 }
 
 // Each rank's own reports stay in their order, however those of several are mixed.
 TEST_F(Gathered, ARanksReportsKeepTheirOrder) {
-  add(Kind::Built, 0);
-  add(Kind::AtBegin, 0);
-  add(Kind::Built, 1);
-  add(Kind::AtBegin, 1);
-  add(Kind::Finalizing, 2);
-  add(Kind::Built, 2);  // a group of its own: the first is before its Finalizing
+  add(ReportKind::Built, 0);
+  add(ReportKind::AtBegin, 0);
+  add(ReportKind::Built, 1);
+  add(ReportKind::AtBegin, 1);
+  add(ReportKind::Finalizing, 2);
+  add(ReportKind::Built, 2);  // a group of its own: the first is before its Finalizing
   const auto taken = reports.take_all();
   ASSERT_EQ(taken.size(), 4u);
-  EXPECT_EQ(taken[0].report.kind, Kind::Built);
+  EXPECT_EQ(taken[0].report.kind, ReportKind::Built);
   EXPECT_EQ(taken[0].ranks.size(), 2u);
-  EXPECT_EQ(taken[1].report.kind, Kind::AtBegin);
+  EXPECT_EQ(taken[1].report.kind, ReportKind::AtBegin);
   EXPECT_EQ(taken[1].ranks.size(), 2u);
-  EXPECT_EQ(taken[2].report.kind, Kind::Finalizing);
-  EXPECT_EQ(taken[3].report.kind, Kind::Built);
+  EXPECT_EQ(taken[2].report.kind, ReportKind::Finalizing);
+  EXPECT_EQ(taken[3].report.kind, ReportKind::Built);
 }
 
 TEST_F(Gathered, WhatIsNotCompleteYetStays) {
-  add(Kind::Built, 0);
-  add(Kind::AtBegin, 0);
-  add(Kind::Built, 1);
+  add(ReportKind::Built, 0);
+  add(ReportKind::AtBegin, 0);
+  add(ReportKind::Built, 1);
   EXPECT_EQ(reports.take(2, now).size(), 1u);
   EXPECT_FALSE(reports.empty());
-  add(Kind::AtBegin, 1);
+  add(ReportKind::AtBegin, 1);
   EXPECT_EQ(reports.take(2, now).size(), 1u);
 }
 
