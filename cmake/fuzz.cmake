@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzers: `foo_fuzz.cpp` beside the decoder that it feeds with whatever libFuzzer finds. Preset `fuzz`, which ./dev fuzz
-# builds with clang, has everything instrumented; elsewhere `check-fuzzers` has clang look at their sources and those of the
-# libraries that they feed, for it refuses what GCC accepts: CI does that much.
+# builds with clang, has everything instrumented. Elsewhere `check-fuzzers` has clang compile their sources, for it refuses
+# what GCC accepts: CI does that much, and compiles what they feed by clang for the address sanitizer.
 option(EMPI_FUZZ "build fuzzers, with everything instrumented for them (clang)" OFF)
 
-add_custom_target(check-fuzzers
-  COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/clang_reads.py ${CMAKE_BINARY_DIR} $<REMOVE_DUPLICATES:$<TARGET_PROPERTY:check-fuzzers,seen>>
-  COMMAND_EXPAND_LISTS VERBATIM)
+add_custom_target(check-fuzzers)
 if(EMPI_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
@@ -21,8 +19,10 @@ function(empi_fuzz name)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   else()
     add_library(fuzz_${name} OBJECT EXCLUDE_FROM_ALL ${arg_SOURCES})
-    set_property(TARGET check-fuzzers APPEND PROPERTY seen fuzz_${name} ${arg_LIBS})
-    add_dependencies(check-fuzzers ${arg_LIBS})  # for what they generate
+    target_compile_options(fuzz_${name} PRIVATE -O0)
+    empi_by_clang(fuzz_${name})
+    empi_precompiled(fuzz_${name} plain -O0)
+    add_dependencies(check-fuzzers fuzz_${name})
   endif()
   target_link_libraries(fuzz_${name} PRIVATE ${arg_LIBS})
 endfunction()

@@ -37,6 +37,17 @@ set(EMPI_ENVIRONMENT_asan
     "ASAN_OPTIONS=${empi_symbolizer}detect_stack_use_after_return=1@leaks@"
     "LSAN_OPTIONS=suppressions=${empi_suppressions}/lsan.txt:print_suppressions=0"
     "UBSAN_OPTIONS=print_stacktrace=1")
+# Every stack of what is not freed is looked up from its innermost function, which is the sanitizer's own: quickly where that is
+# a library, as GCC has it; else in all line numbers of the program, half a second each time one of its processes ends.
+set(EMPI_LINKS_asan)
+if(EMPI_CLANG)
+  execute_process(COMMAND ${EMPI_CLANG} -print-file-name=libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so
+                  OUTPUT_VARIABLE empi_libasan OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(EXISTS "${empi_libasan}")
+    cmake_path(GET empi_libasan PARENT_PATH empi_libasan)
+    set(EMPI_LINKS_asan -shared-libasan LINKER:-rpath,${empi_libasan})
+  endif()
+endif()
 add_custom_target(sanitized)
 
 # empi_sanitize(TARGET SANITIZER): it is compiled and linked with the sanitizer.
@@ -49,7 +60,7 @@ function(empi_sanitize target sanitizer)
   set(options ${EMPI_FLAGS_${sanitizer}} ${optimise} -g1 -fno-omit-frame-pointer)
   # Sanitized code misleads GCC's own warnings (of array bounds and of what is uninitialised in the standard library).
   target_compile_options(${target} PRIVATE ${options} -Wno-error)
-  target_link_options(${target} PUBLIC ${EMPI_FLAGS_${sanitizer}})
+  target_link_options(${target} PUBLIC ${EMPI_FLAGS_${sanitizer}} ${EMPI_LINKS_${sanitizer}})
   empi_by_clang(${target} LINKS)
   empi_precompiled(${target} ${sanitizer} ${options})
 endfunction()
@@ -159,12 +170,12 @@ function(empi_sanitized_environment sanitizer leaks out)
   set(${out} "${environment}" PARENT_SCOPE)
 endfunction()
 
-# empi_sanitized_case(SANITIZER NAME [PMIX|NO_LEAKS] COMMAND... [ENVIRONMENT...] [PROGRAMS TARGETS...] [TIMEOUT SECONDS]):
-# a ctest case SANITIZER.NAME; PMIX when a program of it links that library, NO_LEAKS when ranks are killed there, too:
-# PMIx's server then keeps what it had for a request that has lost its rank, or whose other rank is gone. PROGRAMS are
-# what it runs.
+# empi_sanitized_case(SANITIZER NAME [PMIX|NO_LEAKS] [COMPUTES] COMMAND... [ENVIRONMENT...] [PROGRAMS TARGETS...]
+# [TIMEOUT SECONDS]): a ctest case SANITIZER.NAME; PMIX when a program of it links that library, NO_LEAKS when ranks are
+# killed there, too: PMIx's server then keeps what it had for a request that has lost its rank, or whose other rank is gone.
+# COMPUTES: the label, rather than `waits`. PROGRAMS are what it runs.
 function(empi_sanitized_case sanitizer name)
-  cmake_parse_arguments(arg "PMIX;NO_LEAKS" "TIMEOUT" "COMMAND;ENVIRONMENT;PROGRAMS" ${ARGN})
+  cmake_parse_arguments(arg "PMIX;NO_LEAKS;COMPUTES" "TIMEOUT" "COMMAND;ENVIRONMENT;PROGRAMS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
   endif()
@@ -176,8 +187,12 @@ function(empi_sanitized_case sanitizer name)
     set(leaks :fast_unwind_on_malloc=0:malloc_context_size=20)
   endif()
   empi_sanitized_environment(${sanitizer} "${leaks}" environment)
+  set(spends waits)
+  if(arg_COMPUTES)
+    set(spends computes)
+  endif()
   add_test(NAME ${sanitizer}.${name} COMMAND ${arg_COMMAND})
-  set_tests_properties(${sanitizer}.${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} PROCESSORS 2 LABELS "sanitized;${sanitizer};waits"
+  set_tests_properties(${sanitizer}.${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} PROCESSORS 2 LABELS "sanitized;${sanitizer};${spends}"
                        ENVIRONMENT "${environment};${arg_ENVIRONMENT}")
   empi_needs(${sanitizer}.${name} PROGRAMS ${arg_PROGRAMS})
 endfunction()
@@ -192,13 +207,18 @@ function(empi_sanitized_test test)
 endfunction()
 
 function(empi_register_sanitized test)
+  get_target_property(waits ${test} EMPI_WAITS)
+  set(spends COMPUTES)
+  if(waits)
+    set(spends)
+  endif()
   foreach(sanitizer IN LISTS ARGN)
     empi_sanitized_twin(${sanitizer} ${test} twin)
     if(sanitizer STREQUAL "${ARGV1}")
       empi_sanitized_environment(${sanitizer} "" environment)
       empi_register_cases(${test} ${twin} ${sanitizer}.${test} "sanitized;${sanitizer}" "${environment}")
     else()
-      empi_sanitized_case(${sanitizer} ${test} COMMAND $<TARGET_FILE:${twin}> --gtest_brief=1 PROGRAMS ${twin})
+      empi_sanitized_case(${sanitizer} ${test} ${spends} COMMAND $<TARGET_FILE:${twin}> --gtest_brief=1 PROGRAMS ${twin})
     endif()
   endforeach()
 endfunction()

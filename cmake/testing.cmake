@@ -4,8 +4,9 @@
 # ./dev bench starts. ./dev test builds what the chosen tests need: each says so in REQUIRED_FILES.
 #
 # Labels: `fast` takes less than a second, `waits` waits more than it computes, `computes` takes longer and does nothing
-# but compute, on one core (it may run beside the cases on the cluster), `measures` wants a quiet machine (it runs alone, and
-# when the cases on the cluster are over), `long` is what only ./dev test long runs. What takes longer is in testing/slow.txt.
+# but compute (it may run beside the cases on the cluster, and take its time), `measures` wants a quiet machine (it runs alone,
+# and when the cases on the cluster are over), `long` is what only ./dev test long runs. What takes longer is in
+# testing/slow.txt.
 
 # What each narrows in the ordinary build is in docs/HACKING.md; preset `full`, ./dev test full, has all of it.
 option(EMPI_FULL_TESTS "build and run every test in every configuration it has" OFF)
@@ -47,6 +48,9 @@ function(empi_on_ranks program)
              COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca btl self,sm ${tolerant} -n ${ranks}
                      $<TARGET_FILE:${program}>)
     set_tests_properties(${case} PROPERTIES PROCESSORS 2)
+    if(NOT arg_MAY_REVOKE)
+      set_tests_properties(${case} PROPERTIES LABELS computes)
+    endif()
     if(arg_TIMEOUT)
       set_tests_properties(${case} PROPERTIES TIMEOUT ${arg_TIMEOUT})
     endif()
@@ -57,8 +61,8 @@ function(empi_on_ranks program)
   endforeach()
 endfunction()
 
-# empi_benchmarks(TARGETS...): programs of ./dev bench. `check-benchmarks` compiles them without optimising or linking:
-# CI does that much.
+# empi_benchmarks(TARGETS...): programs of ./dev bench. `check-benchmarks` compiles them as tests are, and links nothing: CI
+# does that much.
 function(empi_benchmarks)
   foreach(name IN LISTS ARGN)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL TRUE)
@@ -72,7 +76,9 @@ function(empi_check_benchmark name)
   get_target_property(libraries ${name} LINK_LIBRARIES)
   get_target_property(definitions ${name} COMPILE_DEFINITIONS)
   add_library(${name}.check OBJECT EXCLUDE_FROM_ALL ${sources})
-  target_compile_options(${name}.check PRIVATE -O0 -g0)
+  target_compile_options(${name}.check PRIVATE -O0)
+  empi_by_clang(${name}.check)
+  empi_precompiled(${name}.check plain -O0)
   if(libraries)
     target_link_libraries(${name}.check PRIVATE ${libraries})
   endif()

@@ -3,11 +3,11 @@
 # targets:
 """./dev bench build [--sample N] [--base COMMIT]: what compiling costs, in processor time, beside an older commit.
 
-Compiles everything that .ci/run compiles, but what it only reads with clang (check-fuzzers, a part of a minute), of this
-commit and of the older one in turn, and adds up user and system time; the compiler cache has no part in it. Figures:
+Compiles everything that .ci/run compiles, of this commit and of the older one in turn, and adds up user and system time;
+the compiler cache has no part in it. Figures:
 build.cpu_ratio (all of this commit over all of the older one), build.cpu and build.base_cpu (s), build.product_cpu (s:
 what the default target compiles). --sample N compiles every Nth source of each (chosen by a hash of its name) and
-multiplies: N = 8 takes a tenth of an hour. What is compiled eight sources at a time differs much in size: samples are some
+multiplies: N = 8 takes a tenth of an hour. What is compiled together differs much in size: samples are some
 ten per cent off, and are for looking; the figure is that of all.
 """
 import argparse
@@ -47,7 +47,7 @@ class Tree:
         if run.returncode:
             sys.exit(f"bench: {commit} cannot be configured:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
         targets = "\n" + self.ninja("-t", "targets", "all")
-        self.targets = [t for t in ("all", "tests", "sanitized", "check-benchmarks") if t == "all" or f"\n{t}: phony" in targets]
+        self.targets = [t for t in ("all", "tests", "sanitized", "check-benchmarks", "check-fuzzers") if t == "all" or f"\n{t}: phony" in targets]
         generated = [line.split(":")[0] for line in targets.splitlines() if re.search(r"\.[ch]pp: CUSTOM_COMMAND$", line)]
         if generated:
             self.ninja(*generated)

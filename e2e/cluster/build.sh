@@ -13,6 +13,9 @@ components='kube-apiserver kube-controller-manager kube-scheduler kube-proxy kub
 # What is kept while another checkout builds other versions: programs by what they are built from, compiled packages
 # for all. It makes way for what people wait for, unless EMPI_BUILD_NICE says otherwise.
 export GOPATH=/cache/go GOCACHE=/cache/go/build GOTOOLCHAIN=local GOFLAGS='-mod=readonly -buildvcs=false' CGO_ENABLED=0
+# A compiler ends before its garbage is worth collecting, unless a machine's memory is small; and what nobody debugs needs no
+# notes for a debugger, which the linker would leave out. Together a fifth of the time.
+export GOGC=off GOMEMLIMIT=1GiB
 
 # What newer modules are built with: the Go that they name, from the module proxy.
 toolchain_of() { sed -n 's/^toolchain //p' "$cluster_source/go/$1/go.mod"; } # MODULE
@@ -29,7 +32,7 @@ build() { # PROGRAM PACKAGE HOW-LONG [FLAGS]
     flock 8
     [[ ! -x $folder/$program ]] || exit 0
     say "building $program from Go modules ($3 on two cores, once)"
-    (cd "$cluster_source/go/$module" && GOTOOLCHAIN=${toolchain:-local} nice -n "${EMPI_BUILD_NICE:-10}" go build -trimpath -ldflags "-s -w $flags" -o "$folder/$program.new" "$package") ||
+    (cd "$cluster_source/go/$module" && GOTOOLCHAIN=${toolchain:-local} nice -n "${EMPI_BUILD_NICE:-10}" go build -trimpath -gcflags=all=-dwarf=false -ldflags "-s -w $flags" -o "$folder/$program.new" "$package") ||
       { say "building $program failed: see above; it needs the Go module proxy (environment: GOPROXY, https_proxy, SSL_CERT_FILE)"; exit 2; }
     mv "$folder/$program.new" "$folder/$program"
   ) 8>"$folder/lock" || exit
