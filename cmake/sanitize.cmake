@@ -197,20 +197,21 @@ function(empi_sanitized_case sanitizer name)
   empi_needs(${sanitizer}.${name} PROGRAMS ${arg_PROGRAMS})
 endfunction()
 
-# empi_sanitized_test(TEST SANITIZERS...): a test that empi_test() has made runs under these instead of as it is: each
-# TEST of it as SANITIZER.TEST.SUITE.CASE under the first, the whole program as SANITIZER.TEST under a second.
+# empi_sanitized_test(TEST SANITIZERS... [COMPUTES]): a test that empi_test() has made runs under these instead of as it is:
+# each TEST of it as SANITIZER.TEST.SUITE.CASE under the first, the whole program as SANITIZER.TEST under a second; that
+# `computes`, or `waits` as most do, at least in some of their cases.
 function(empi_sanitized_test test)
-  cmake_parse_arguments(arg "" "" "SANITIZERS" ${ARGN})
+  cmake_parse_arguments(arg "COMPUTES" "" "SANITIZERS" ${ARGN})
   if(EMPI_SANITIZED_TESTS)
-    set_target_properties(${test} PROPERTIES EMPI_SANITIZERS "${arg_SANITIZERS}")
+    set_target_properties(${test} PROPERTIES EMPI_SANITIZERS "${arg_SANITIZERS}" EMPI_COMPUTES ${arg_COMPUTES})
   endif()
 endfunction()
 
 function(empi_register_sanitized test)
-  get_target_property(waits ${test} EMPI_WAITS)
-  set(spends COMPUTES)
-  if(waits)
-    set(spends)
+  set(spends)
+  get_target_property(computes ${test} EMPI_COMPUTES)
+  if(computes)
+    set(spends COMPUTES)
   endif()
   foreach(sanitizer IN LISTS ARGN)
     empi_sanitized_twin(${sanitizer} ${test} twin)

@@ -179,7 +179,7 @@ finish_checks() {
 # Builds what the chosen tests need and runs them. Without a number of its own, ctest runs three at a time for each
 # core: most wait for processes; those that compute on several ranks count twice (PROCESSORS).
 run_tests() {
-  local choice=(--label-exclude '^long$') jobs=() argument files status=0 unbuilt=0 nice=0 checks='' lines= together=false
+  local choice=(--label-exclude '^long$') jobs=() argument files status=0 unbuilt=0 nice=0 checks='' lines= rest='^long$' together=false
   local run=(ctest --output-on-failure --timeout 300 --output-junit)
   local costs=Testing/Temporary/CTestCostData.txt failures=Testing/Temporary/LastTestsFailed.log
   case ${1:-} in
@@ -230,18 +230,23 @@ run_tests() {
     "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@" || status=$?
     return "$status"
   fi
-  rm -f tests-again.xml
-  # What only computes runs beside the cases, on the cores that these leave; what measures or waits for others would
-  # notice them, and they it: those begin when the cases are over.
+  rm -f tests-beside.xml tests-again.xml
   begin_checks
-  say 'built; what computes runs beside the cases on the cluster'
-  nice -n 15 "${run[@]}" "$PWD/tests-beside.xml" --parallel "$(nproc)" \
-    --label-regex '^(computes|fast)$' "$@" || { status=$? && lines=$(<"$failures"); }
+  if flock --nonblock "$EMPI_BUSY_LOCK" true; then
+    say 'built; the cases on the cluster are over'
+  else
+    # What only computes runs beside the cases, on the cores that these leave; what measures or waits for others would
+    # notice them, and they it: those begin when the cases are over.
+    say 'built; what computes runs beside the cases on the cluster'
+    nice -n 15 "${run[@]}" "$PWD/tests-beside.xml" --parallel "$(nproc)" \
+      --label-regex '^(computes|fast)$' "$@" || { status=$? && lines=$(<"$failures"); }
+    rest='^(long|computes|fast)$'
+    say 'waiting for the cases on the cluster'
+    flock --wait 2700 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 45 minutes more'
+  fi
   finish_checks || unbuilt=$?
-  say 'waiting for the cases on the cluster'
-  flock --wait 2700 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 45 minutes more'
   session_nice 0
-  "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" --label-exclude '^(long|computes|fast)$' "$@" || { status=$? && lines+=${lines:+$'\n'}$(<"$failures"); }
+  "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" --label-exclude "$rest" "$@" || { status=$? && lines+=${lines:+$'\n'}$(<"$failures"); }
   if [[ -n $lines ]]; then
     printf '%s\n' "$lines" >"$failures"
     # Few: once more, alone (e2e/cases/run.sh does the same).

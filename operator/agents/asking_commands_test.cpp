@@ -36,17 +36,21 @@ TEST_F(AskingCommandsTest, AJobThatGoesMeanwhileIsStoppedThenForgotten) {
 }
 
 // An agent may be slow just then, and its pods would wait for a planned leave until their grace is over.
-TEST_F(AskingCommandsTest, WhoDoesNotTakeTheCommandToStopIsToldAgain) {
-  agents_.fail_stops("slow", 2);
-  agents_.fail_stops("dead", 1000);
-  runtime_.stop(job_named("slow"), {});
-  runtime_.stop(job_named("dead"), {});
-  runtime_.forget(key_of("slow"));
-  runtime_.forget(key_of("dead"));
+TEST_F(AskingCommandsTest, WhoIsTooSlowToBeToldToStopIsToldOnceMore) {
+  agents_.be_too_slow_to_stop("slow", 1);
+  agents_.be_too_slow_to_stop("hung", 1000);
+  agents_.be_gone("gone");  // it refuses at once, and will
+  for (const char* job : {"slow", "hung", "gone"}) {
+    runtime_.stop(job_named(job), {});
+    runtime_.forget(key_of(job));
+  }
   runtime_.finish_stops(kLong);
   EXPECT_TRUE(agents_.stopped("slow"));
-  EXPECT_EQ(agents_.wait_until_ending(6).size(), 6u) << "and that has a bound";
-  EXPECT_TRUE(agents_.forgotten("slow") && agents_.forgotten("dead"));
+  const std::vector<std::string> told = agents_.wait_until_ending(5);
+  EXPECT_EQ(std::ranges::count(told, "slow"), 2);
+  EXPECT_EQ(std::ranges::count(told, "hung"), 2);
+  EXPECT_EQ(std::ranges::count(told, "gone"), 1);
+  for (const char* job : {"slow", "hung", "gone"}) EXPECT_TRUE(agents_.forgotten(job)) << job;
 }
 
 // They answer every question at once, and no command.

@@ -7,8 +7,6 @@
 namespace emj {
 namespace {
 
-constexpr int kStopAttempts = 3;
-
 bool is_silent(const RuntimeView& view) { return !view.reachable || view.lead_silent; }
 
 }  // namespace
@@ -63,7 +61,7 @@ bool AskingRuntime::note(Entry& entry, RuntimeView view, bool cost_time) {
 
 bool AskingRuntime::close(const JobKey& key, Entry& entry) {
   entry.in_hand = false;
-  entry.stops_failed = 0;
+  entry.told_again = false;
   if (std::exchange(entry.stopping, false)) moment_.notify_all();
   const bool waited_for = std::exchange(entry.turned_away, false);
   if (!entry.forgotten) return waited_for;
@@ -74,19 +72,21 @@ bool AskingRuntime::close(const JobKey& key, Entry& entry) {
 
 void AskingRuntime::put_stop(const ElasticMPIJob& job, Entry& entry, const StopJob& stop) {
   entry.in_hand = entry.stopping = true;
-  crews_.put_stop(key_of(job), has_cost_time(entry) || entry.stops_failed > 0,
+  crews_.put_stop(key_of(job), has_cost_time(entry) || entry.told_again,
                   [this, job, stop] { send_stop(job, stop); });
 }
 
 void AskingRuntime::send_stop(const ElasticMPIJob& job, const StopJob& stop) {
   const JobKey key = key_of(job);
+  const auto start = clock_();
   Outcome outcome = runtime_.stop(job, stop);
+  const bool cost_time = clock_() - start >= options_.slow;
   bool tell = false;
   {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[key];
-    // An agent may be slow just then, and nobody comes back for it. Behind those that wait.
-    if (outcome.kind == Outcome::Kind::Retry && ++entry.stops_failed < kStopAttempts)
+    // The agent was slow just then, and nobody comes back for it: once more, behind those that wait.
+    if (!outcome.ok() && cost_time && !std::exchange(entry.told_again, true))
       return put_stop(job, entry, stop);
     entry.stopped = std::move(outcome);
     tell = close(key, entry);

@@ -9,7 +9,8 @@
 // Jobs that have cost time lately are asked by threads apart, so that they wait for each other and not the
 // others for them. Many that fall silent at once have not cost time yet: a question that an event waits for
 // goes before those that come by the clock, and has threads that ask nothing else. Programs are ended by
-// these threads, too, in a lane apart: many that hang can be deleted at once.
+// these threads, too, in a lane apart: many that hang can be deleted at once. One whose agent was too slow to
+// be told is told a second time.
 //
 // The other commands are sent by the threads that look after jobs. Jobs whose last ones have cost time have a
 // few of these between them, in turn (turns.hpp): a command to one of them is tried again later.
@@ -81,7 +82,7 @@ class AskingRuntime : public Runtime {
     std::optional<RuntimeView> answer;   // that no pass has had yet
     std::optional<RuntimeView> silence;  // the last answer, if the lead gave none
     std::optional<StopJob> stop;         // to be sent after the question in hand
-    int stops_failed = 0;                // of that one command
+    bool told_again = false;             // to stop, since the first time took long and came to nothing
     std::optional<Outcome> stopped;      // how the last one came out
   };
 

@@ -365,7 +365,7 @@ Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& not
   return Outcome::done();
 }
 
-// Told once, when nobody may look again: where a look has failed since, whoever led before it is told.
+// When nobody may look again: where a look has failed since, whoever led before it is told.
 Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
   const auto ask = [&](AgentClient& lead) { return lead.stop(empi::Fence{stop.fence}, stop.reason); };
   const JobMemory& memory = memory_of(job);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of an ElasticMPIJob: what was seen, what is being done, what must survive an operator restart.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,7 +17,7 @@ enum class JobState { Queued, Pending, Starting, Running, Resizing, Suspended, S
 
 inline bool is_terminal(JobState state) { return state == JobState::Succeeded || state == JobState::Failed; }
 
-inline constexpr std::size_t kLongestMessage = 2000;  // bytes of a condition's message
+inline constexpr std::size_t kLongestConditionMessage = 2000;  // bytes
 
 struct Condition {
   std::string type;

@@ -27,7 +27,7 @@ void Pass::wake_at(Time time) {
 }
 
 void set_condition(std::vector<Condition>& conditions, Condition condition, Time now) {
-  condition.message = empi::json_text::cut(std::move(condition.message), kLongestMessage);
+  condition.message = empi::json_text::cut(std::move(condition.message), kLongestConditionMessage);
   condition.last_transition_time = now;
   if (condition.reason.empty()) condition.reason = condition.type;  // Kubernetes wants one
   const auto found = std::ranges::find(conditions, condition.type, &Condition::type);

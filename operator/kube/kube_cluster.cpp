@@ -136,7 +136,7 @@ Outcome KubeCluster::write_scale(const ElasticMPIJob& read, int replicas) {
 Outcome KubeCluster::tell_unreadable(const JobRecord& record) {
   const kube::ObjectPtr object = as_read(record.job);
   if (!object) return changed_since();
-  const std::string message = empi::json_text::cut(record.unreadable, kLongestMessage);
+  const std::string message = empi::json_text::cut(record.unreadable, kLongestConditionMessage);
   auto changed = with_false_condition(*object, condition::kReadable, "UnknownVersion", message);
   if (!changed) return Outcome::done();
   (*changed)["status"]["reason"] = condition::kReasonUnreadable;

@@ -18,7 +18,7 @@ std::optional<json> with_false_condition(const json& object, const std::string& 
   const json& status = member(object, "status");
   json conditions = member(status, "conditions");
   if (!conditions.is_array()) conditions = json::array();
-  const std::string message = empi::json_text::cut(words, kLongestMessage);
+  const std::string message = empi::json_text::cut(words, kLongestConditionMessage);
   auto told = std::ranges::find_if(conditions,
                                    [&](const json& condition) { return text(condition, "type") == type; });
   const bool was_false = told != conditions.end() && text(*told, "status") == "False";

@@ -74,7 +74,13 @@ class Agents : public Runtime {
     ending_.push_back(job.metadata.name);
     changed_.notify_all();
     EXPECT_TRUE(changed_.wait_for(lock, kLong, [&] { return !hanging_.contains(job.metadata.name); }));
-    if (stops_to_fail_[job.metadata.name]-- > 0) return Outcome::retry("no answer within 2 s");
+    if (const auto slow = slow_to_stop_.find(job.metadata.name);
+        slow != slow_to_stop_.end() && slow->second > 0) {
+      --slow->second;
+      now_ += std::chrono::seconds(2);
+      return Outcome::retry("no answer within 2 s");
+    }
+    if (gone_.contains(job.metadata.name)) return Outcome::retry("connection refused");
     stopped_.insert(job.metadata.name);
     changed_.notify_all();
     return Outcome::done();
@@ -92,9 +98,13 @@ class Agents : public Runtime {
       hanging_.erase(job);
     changed_.notify_all();
   }
-  void fail_stops(const std::string& job, int times) {
+  void be_gone(const std::string& job) {
     const std::lock_guard lock(mutex_);
-    stops_to_fail_[job] = times;
+    gone_.insert(job);
+  }
+  void be_too_slow_to_stop(const std::string& job, int times) {
+    const std::lock_guard lock(mutex_);
+    slow_to_stop_[job] = times;
   }
   void silence(const std::string& job, bool silent) {
     const std::lock_guard lock(mutex_);
@@ -153,10 +163,10 @@ class Agents : public Runtime {
  private:
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::set<std::string> hanging_, silent_, stopped_, forgotten_;
+  std::set<std::string> hanging_, silent_, gone_, stopped_, forgotten_;
   std::chrono::steady_clock::time_point now_{};
   Millis newcomers_take_{0};
-  std::map<std::string, int> asked_, commanded_, newcomers_asked_, stops_to_fail_;
+  std::map<std::string, int> asked_, commanded_, newcomers_asked_, slow_to_stop_;
   std::vector<std::string> ending_;
   std::int64_t epoch_ = 0;
 };

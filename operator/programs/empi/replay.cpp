@@ -19,8 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-double seconds_between(Time from, Time to) { return std::chrono::duration<double>(to - from).count(); }
-
 bool decides(const AutoscalingSpec& spec) {
   return spec.mode != AutoscalingMode::Off && spec.policy.name != PolicyName::Manual;
 }
