@@ -13,8 +13,8 @@ components='kube-apiserver kube-controller-manager kube-scheduler kube-proxy kub
 # What is kept while another checkout builds other versions: programs by what they are built from, compiled packages
 # for all. It makes way for what people wait for, unless EMPI_BUILD_NICE says otherwise.
 export GOPATH=/cache/go GOCACHE=/cache/go/build GOTOOLCHAIN=local GOFLAGS='-mod=readonly -buildvcs=false' CGO_ENABLED=0
-# A compiler ends before its garbage is worth collecting, as a rule with half a GB, and with 2 GB it begins to; what nobody
-# debugs needs no notes for a debugger, which the linker would leave out. Together a fifth of the time.
+# A compiler ends before its garbage is worth collecting, unless it has made 2 GB; what nobody debugs needs no notes for a
+# debugger, which the linker would leave out. Together a fifth of helm's time.
 export GOGC=off GOMEMLIMIT=2GiB
 
 # What newer modules are built with: the Go that they name, from the module proxy.
