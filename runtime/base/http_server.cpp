@@ -141,21 +141,25 @@ class HttpServer::Connections {
  public:
   explicit Connections(std::size_t most) : most_(most) {}
 
-  // Another one has come: false when there is no room, and none can be made.
-  bool enter() {
+  // Another one has come: false when there is no room, and none can be made, or no thread is to be had.
+  bool begin(std::function<void()> serve) {
     std::unique_lock lock(mutex_);
     const auto room = [&] {
-      if (threads_ >= most_ && evicted_ == 0) evict_oldest();
-      return closed_ || threads_ < most_;
+      if (threads_.size() >= most_ && evicted_ == 0) evict_oldest();
+      return closed_ || threads_.size() < most_;
     };
     if (!changed_.wait_for(lock, kRoom, room) || closed_) return false;
-    ++threads_;
+    const auto self = threads_.emplace(threads_.end());
+    try {
+      *self = std::thread([this, self, serve = std::move(serve)] {
+        serve();
+        leave(self);
+      });
+    } catch (const std::system_error&) {
+      threads_.erase(self);
+      return false;
+    }
     return true;
-  }
-  void leave() {
-    const std::lock_guard lock(mutex_);
-    --threads_;
-    changed_.notify_all();
   }
   void add(Connection& connection) {
     const std::lock_guard lock(mutex_);
@@ -177,10 +181,28 @@ class HttpServer::Connections {
     closed_ = true;
     for (const Connection* connection : open_)
       ::shutdown(connection->socket(), SHUT_RD);  // answers still go out
-    changed_.wait(lock, [&] { return threads_ == 0; });
+    changed_.wait(lock, [&] { return threads_.empty(); });
+    std::list<std::thread> ended = std::move(ended_);
+    lock.unlock();
+    join(ended);
   }
 
  private:
+  // A thread joins those that have ended before it, so that few wait to be joined, and close() the last.
+  void leave(std::list<std::thread>::iterator self) {
+    std::list<std::thread> before;
+    {
+      const std::lock_guard lock(mutex_);
+      before = std::move(ended_);
+      ended_.clear();
+      ended_.splice(ended_.end(), threads_, self);
+      changed_.notify_all();
+    }
+    join(before);
+  }
+  static void join(std::list<std::thread>& threads) {
+    for (std::thread& thread : threads) thread.join();
+  }
   void evict_oldest() {
     const auto oldest = std::ranges::find(open_, false, &Connection::trusted);
     if (oldest == open_.end()) return;
@@ -193,26 +215,15 @@ class HttpServer::Connections {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<Connection*> open_;
-  std::size_t threads_ = 0, evicted_ = 0;
+  std::list<std::thread> threads_, ended_;  // that serve; that do so no longer, and are to be joined
+  std::size_t evicted_ = 0;
   bool closed_ = false;
 };
 
 class HttpServer::Threads final : public httplib::TaskQueue {
  public:
   explicit Threads(Connections& connections) : connections_(connections) {}
-  bool enqueue(std::function<void()> serve) override {
-    if (!connections_.enter()) return false;
-    try {
-      std::thread([this, serve = std::move(serve)] {
-        serve();
-        connections_.leave();
-      }).detach();                        // shutdown() waits for them
-    } catch (const std::system_error&) {  // no thread is to be had: this connection is closed, others go on
-      connections_.leave();
-      return false;
-    }
-    return true;
-  }
+  bool enqueue(std::function<void()> serve) override { return connections_.begin(std::move(serve)); }
   void shutdown() override { connections_.close(); }
 
  private:
