@@ -30,7 +30,8 @@ function(empi_by_clang target)
 endfunction()
 
 # empi_precompiled(TARGET KIND OPTIONS...): what nearly every test includes, and much of what is tested, is parsed once for
-# all of a KIND, by clang, where a source is not compiled alone anyway (CMAKE_UNITY_BUILD). OPTIONS are what all of a KIND
+# all of a KIND, by clang, where a source is not compiled alone anyway (CMAKE_UNITY_BUILD); so is it compiled, as far as
+# testing/precompiled.hpp has templates instantiated: a program links what came of it. OPTIONS are what all of a KIND
 # are compiled with: what was parsed with others cannot be used. The product's programs and preset apart, by which clang-tidy
 # sees what a source forgot to include, have no such header.
 function(empi_precompiled target kind)
@@ -38,24 +39,26 @@ function(empi_precompiled target kind)
     return()
   endif()
   set(parsed ${CMAKE_BINARY_DIR}/precompiled.${kind}.pch)
+  set(object ${CMAKE_BINARY_DIR}/precompiled.${kind}.o)
   if(NOT TARGET precompiled.${kind})
-    # Not of the product: a source says what it needs of that.
-    set(headers algorithm chrono deque filesystem fstream functional map memory mutex optional random set
-                sstream string thread variant vector nlohmann/json.hpp)
-    list(TRANSFORM headers PREPEND "-include;")
-    get_target_property(includes GTest::gmock INTERFACE_INCLUDE_DIRECTORIES)
-    find_file(EMPI_GMOCK_HEADER gmock/gmock.h HINTS ${includes} REQUIRED)
     string(TOUPPER "${CMAKE_BUILD_TYPE}" configuration)
     separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${configuration}}")
-    # It names no folder and no time of here: what the compiler cache has of another checkout is as good.
+    set(header ${CMAKE_SOURCE_DIR}/cmake/testing/precompiled.hpp)
+    set(script ${CMAKE_SOURCE_DIR}/cmake/testing/precompile.sh)
     add_custom_command(
-      OUTPUT ${parsed} DEPFILE ${parsed}.d
-      COMMAND ${EMPI_CLANG} ${EMPI_CLANG_OPTIONS} ${flags} -std=c++${CMAKE_CXX_STANDARD} -DGTEST_HAS_PTHREAD=1 ${ARGN} -fPIC -fpch-instantiate-templates
-              -Xclang -fno-pch-timestamp -x c++-header ${headers} -MD -MQ ${parsed} -MF ${parsed}.d -c ${EMPI_GMOCK_HEADER} -o ${parsed}
-      COMMENT "Parsing the headers of what is only tested (${kind})" VERBATIM)
-    add_custom_target(precompiled.${kind} DEPENDS ${parsed})
+      OUTPUT ${parsed} ${object} DEPENDS ${header} ${script} DEPFILE ${parsed}.d
+      COMMAND ${script} ${header} ${parsed} ${object} ${EMPI_CLANG} ${EMPI_CLANG_OPTIONS} ${flags} -std=c++${CMAKE_CXX_STANDARD}
+              -DGTEST_HAS_PTHREAD=1 ${ARGN} -fPIC -Xclang -fno-pch-timestamp
+      COMMENT "Compiling the headers of what is only tested (${kind})" VERBATIM)
+    add_custom_target(precompiled.${kind} DEPENDS ${parsed} ${object})
   endif()
   add_dependencies(${target} precompiled.${kind})
   target_compile_options(${target} PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-fPIC -include-pch \"${parsed}\" -Xclang -fno-pch-timestamp -Xclang -module-file-deps>")
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL EXECUTABLE)
+    # Before all libraries: what those have of the same is compiled otherwise.
+    target_link_options(${target} PRIVATE ${object} LINKER:--gc-sections)
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${object})
+  endif()
 endfunction()

@@ -24,6 +24,7 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 BASE = "17a3761"  # where the tests, and CI, took 74 minutes
+NOTHING_KEPT = {name: value for name, value in os.environ.items() if name != "CCACHE_DIR"}  # cmake/testing/precompile.sh
 
 
 def git(*words):
@@ -47,10 +48,18 @@ class Tree:
         if run.returncode:
             sys.exit(f"bench: {commit} cannot be configured:\n{run.stdout[-2000:]}{run.stderr[-2000:]}")
         targets = "\n" + self.ninja("-t", "targets", "all")
-        self.targets = [t for t in ("all", "tests", "sanitized", "check-benchmarks", "check-fuzzers") if t == "all" or f"\n{t}: phony" in targets]
+        self.targets = ["all", *self.of_tests(targets), *(t for t in ("check-benchmarks", "check-fuzzers") if f"\n{t}: phony" in targets)]
         generated = [line.split(":")[0] for line in targets.splitlines() if re.search(r"\.[ch]pp: CUSTOM_COMMAND$", line)]
         if generated:
             self.ninja(*generated)
+
+    def of_tests(self, targets):
+        """What the tests of .ci/run need; an older commit builds all that it has."""
+        needed = self.source / "cmake/testing/needed.py"
+        if not needed.exists():
+            return [t for t in ("tests", "sanitized") if f"\n{t}: phony" in targets]
+        tests = subprocess.run(["ctest", "--show-only=json-v1", "--label-exclude", "^long$"], cwd=self.build, check=True, capture_output=True)
+        return subprocess.run([sys.executable, needed], cwd=self.build, input=tests.stdout, check=True, capture_output=True).stdout.decode().split()
 
     def ninja(self, *words):
         run = subprocess.run(["ninja", "-C", self.build, *words], capture_output=True, text=True)
@@ -63,12 +72,15 @@ class Tree:
         found = {}
         for line in self.ninja("-t", "commands", *targets).splitlines():
             # Those of several steps link, and may have a -c of a shell.
-            words = shlex.split(line) if " -c " in line and " -o " in line and not line.startswith(": &&") else []
-            if words[:1] == ["cd"]:  # a header that is parsed beforehand; what follows is for ninja
+            one = (" -c " in line and " -o " in line or "/precompile.sh " in line) and not line.startswith(": &&")
+            words = shlex.split(line) if one else []
+            if words[:1] == ["cd"]:  # a header that is compiled beforehand; what follows is for ninja
                 words = words[words.index("&&") + 1:]
                 words = words[:words.index("&&")] if "&&" in words else words
             if "-c" in words:
                 found[words[words.index("-o") + 1]] = words
+            elif words:
+                found[words[2]] = words
         return found
 
 
@@ -83,7 +95,7 @@ def seconds(tree, words, keep=False):
         for k in range(len(words) - 1):
             if words[k] in ("-o", "-MF") and not keep:
                 words[k + 1] = f"{trash}/out{k}"
-        child = subprocess.Popen(words, cwd=tree.build, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        child = subprocess.Popen(words, cwd=tree.build, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=NOTHING_KEPT)
         error = child.stderr.read()
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
@@ -117,7 +129,7 @@ def main():
             headers = {o: words for o, words in every.items() if is_parsed_header(o)}
             some = {o: words for o, words in every.items() if chosen(o, args.sample) and o not in headers}
             in_default = tree.sources("all")
-            note(f"{name or 'this '}commit: {len(every)} sources ({', '.join(tree.targets)}), of which {len(some)} are compiled")
+            note(f"{name or 'this '}commit: {len(every)} sources, of which {len(some)} are compiled")
             work += [(name, tree, o, words, o in in_default) for o, words in some.items()]
             for words in headers.values():  # all of them, however few sources that include them are compiled
                 total[name] += seconds(tree, words, keep=True)
