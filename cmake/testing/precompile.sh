@@ -24,7 +24,7 @@ if ! { [[ -n $known ]] && cp "$known"/* "$made/" 2>/dev/null; }; then
     {
       mkdir -p "${known%/*}" && fresh=$(mktemp -d "$known.XXXXXX") && cp "$made"/* "$fresh/" && mv -T "$fresh" "$known"
     } 2>/dev/null || rm -rf "$known".??????
-    find "${known%/*}" -mindepth 1 -maxdepth 1 -printf '%T@ %p\n' 2>/dev/null | sort -rn | tail -n +7 | cut -d' ' -f2- | xargs -r rm -rf
+    { find "${known%/*}" -mindepth 1 -maxdepth 1 -printf '%T@ %p\n' | sort -rn | tail -n +7 | cut -d' ' -f2- | xargs -r rm -rf; } 2>/dev/null || true
   fi
 elif [[ -w $known ]]; then
   touch "$known"
