@@ -30,8 +30,8 @@ function(empi_by_clang target)
 endfunction()
 
 # empi_precompiled(TARGET KIND OPTIONS...): what nearly every test includes, and much of what is tested, is parsed once for
-# all of a KIND, by clang, where a source is not compiled alone anyway (CMAKE_UNITY_BUILD); so is it compiled, as far as
-# testing/precompiled.hpp has templates instantiated: a program links what came of it. OPTIONS are what all of a KIND
+# all of a KIND, by clang, where a source is not compiled alone anyway (CMAKE_UNITY_BUILD); and so are compiled its inline
+# functions, and the templates that testing/precompiled.hpp uses: a program links what came of it. OPTIONS are what all of a KIND
 # are compiled with: what was parsed with others cannot be used. The product's programs and preset apart, by which clang-tidy
 # sees what a source forgot to include, have no such header.
 function(empi_precompiled target kind)
@@ -39,26 +39,28 @@ function(empi_precompiled target kind)
     return()
   endif()
   set(parsed ${CMAKE_BINARY_DIR}/precompiled.${kind}.pch)
-  set(object ${CMAKE_BINARY_DIR}/precompiled.${kind}.o)
+  set(archive ${CMAKE_BINARY_DIR}/libprecompiled.${kind}.a)
   if(NOT TARGET precompiled.${kind})
     string(TOUPPER "${CMAKE_BUILD_TYPE}" configuration)
     separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${configuration}}")
     set(header ${CMAKE_SOURCE_DIR}/cmake/testing/precompiled.hpp)
     set(script ${CMAKE_SOURCE_DIR}/cmake/testing/precompile.sh)
     add_custom_command(
-      OUTPUT ${parsed} ${object} DEPENDS ${header} ${script} DEPFILE ${parsed}.d
-      COMMAND ${script} ${header} ${parsed} ${object} ${EMPI_CLANG} ${EMPI_CLANG_OPTIONS} ${flags} -std=c++${CMAKE_CXX_STANDARD}
+      OUTPUT ${parsed} ${archive} DEPENDS ${header} ${script} DEPFILE ${parsed}.d
+      COMMAND ${script} ${header} ${parsed} ${archive} ${EMPI_CLANG} ${EMPI_CLANG_OPTIONS} ${flags} -std=c++${CMAKE_CXX_STANDARD}
               -DGTEST_HAS_PTHREAD=1 ${ARGN} -fPIC -Xclang -fno-pch-timestamp
       COMMENT "Compiling the headers of what is only tested (${kind})" VERBATIM)
-    add_custom_target(precompiled.${kind} DEPENDS ${parsed} ${object})
+    add_custom_target(precompiled.${kind} DEPENDS ${parsed} ${archive})
   endif()
   add_dependencies(${target} precompiled.${kind})
   target_compile_options(${target} PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-fPIC -include-pch \"${parsed}\" -Xclang -fno-pch-timestamp -Xclang -module-file-deps>")
   get_target_property(type ${target} TYPE)
   if(type STREQUAL EXECUTABLE)
-    # Before all libraries: what those have of the same is compiled otherwise.
-    target_link_options(${target} PRIVATE ${object} LINKER:--gc-sections)
-    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${object})
+    # Before all libraries: what those have of the same is compiled otherwise. Shared ones, which are not ours, keep their own:
+    # what guards it there a sanitizer would not see.
+    target_link_options(${target} PRIVATE LINKER:--whole-archive ${archive} LINKER:--no-whole-archive
+                        LINKER:--exclude-libs,libprecompiled.${kind}.a LINKER:--gc-sections)
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${archive})
   endif()
 endfunction()

@@ -19,8 +19,12 @@ add_custom_target(tests)
 add_custom_target(benchmarks)
 add_custom_target(check-benchmarks)
 
-# Line numbers of a test cost a tenth of compiling it; what it tests has them, and so has a test under a sanitizer.
-set(EMPI_TEST_OPTIONS -O0 -g0)
+# Line numbers of a test cost a tenth of compiling it: it has them where sources are compiled alone, for who looks into it, and
+# under a sanitizer. What it tests has them.
+set(EMPI_TEST_OPTIONS -O0)
+if(CMAKE_UNITY_BUILD)
+  list(APPEND EMPI_TEST_OPTIONS -g0)
+endif()
 
 # empi_test_programs(TARGETS... [AS_SHIPPED]): programs and libraries of tests only. They are compiled at -O0, by clang
 # (cmake/clang.cmake); what computes much in a test is in the libraries it links, and those are as everywhere. AS_SHIPPED:

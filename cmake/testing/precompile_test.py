@@ -26,6 +26,7 @@ COMPILER = textwrap.dedent("""\
     done
     if [[ -n ${parsed:-} ]]; then
       echo compiled >>"$RUNS"
+      [[ $parsed != */* ]] || exit 1 # it would be named in what is made
       { echo object of && cat "$parsed"; } >"$output"
     else
       echo parsed >>"$RUNS"
@@ -48,27 +49,29 @@ class Precompile(unittest.TestCase):
         self.runs = self.folder / "runs"
 
     def precompile(self, header, checkout="a", **environment):
-        """What came of it, in order: parsed, object, depfile; None when it failed."""
-        place = self.folder / checkout / "of one"
+        """What came of it, in order: parsed, archive, depfile; None when it failed."""
+        place = self.folder / checkout / "R&D | it's: #1 \\1"
         place.mkdir(parents=True, exist_ok=True)
         (place / "x.hpp").write_text(header)
         self.runs.write_text("")
-        run = subprocess.run([SCRIPT, "x.hpp", "x.pch", "x.o", self.compiler, "-O0"], cwd=place, capture_output=True, text=True,
+        run = subprocess.run([SCRIPT, "x.hpp", "x.pch", "x.a", self.compiler, "-O0"], cwd=place, capture_output=True, text=True,
                              env={**os.environ, "RUNS": str(self.runs), "CCACHE_DIR": str(self.cache), **environment})
         self.assertEqual([p.name for p in place.glob("x.pch.*") if p.name != "x.pch.d"], [], "it leaves something behind")
         if run.returncode:
             return None
-        return [(place / name).read_text() for name in ("x.pch", "x.o", "x.pch.d")]
+        return [(place / name).read_text(errors="replace") for name in ("x.pch", "x.a", "x.pch.d")]
 
     def test_another_checkout_gets_the_same(self):
         first = self.precompile("int a;")
         self.assertEqual(self.runs.read_text(), "parsed\ncompiled\n")
-        self.assertEqual(first[:2], ["int a;", "object of\nint a;"])
-        self.assertTrue(first[2].startswith(str(self.folder / "a/of one/x.pch").replace(" ", "\\ ") + ": "), first[2])
+        self.assertEqual(first[0], "int a;")
+        self.assertIn("object of\nint a;", first[1])
+        self.assertNotIn(str(self.folder), first[1])
+        self.assertIn(r"/a/R&D\ |\ it's:\ \#1\ \1/x.pch: /usr/include/a", first[2])
         second = self.precompile("int a;", "b")
         self.assertEqual(self.runs.read_text(), "")
         self.assertEqual(second[:2], first[:2])
-        self.assertIn("/b/of\\ one/x.pch: /usr/include/a", second[2])
+        self.assertIn(r"/b/R&D\ |\ it's:\ \#1\ \1/x.pch: /usr/include/a", second[2])
 
     def test_what_has_changed_is_made_anew(self):
         self.precompile("int a;")
@@ -89,6 +92,25 @@ class Precompile(unittest.TestCase):
         self.assertEqual(self.runs.read_text(), "")
         self.precompile("int a1;")
         self.assertEqual(self.runs.read_text(), "parsed\ncompiled\n")
+
+    def test_forgets_nothing_of_others(self):
+        other = self.folder / "a cache"
+        self.cache = self.folder / "a cache of two words"
+        other.mkdir()
+        for k in range(8):
+            self.precompile(f"int a{k};")
+        self.assertEqual(len(list((self.cache / "precompiled").iterdir())), 6)
+        self.assertTrue(other.exists())
+
+    def test_what_is_half_there_is_made_anew(self):
+        for file in ("x.pch", "x.a", "x.d"):
+            self.precompile("int a;")
+            [known] = (self.cache / "precompiled").iterdir()
+            (known / file).unlink()
+            self.assertEqual(self.precompile("int a;")[0], "int a;")
+            self.assertEqual(self.runs.read_text(), "parsed\ncompiled\n")
+            self.precompile("int a;")
+            self.assertEqual(self.runs.read_text(), "")
 
     def test_nothing_is_remembered_of_what_failed(self):
         self.assertIsNone(self.precompile("error"))

@@ -2,8 +2,7 @@
 // What nearly every test includes, and much of what is tested: clang compiles it once (precompile.sh).
 // Nothing of the product: a source says what it needs of that.
 //
-// What is instantiated here is so in no test again. No <regex>: the library of HTTP has the same of it, would
-// take it from here, and what guards it there the thread sanitizer does not see.
+// What is used here is compiled here, and in no test again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
