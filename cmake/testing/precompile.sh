@@ -21,8 +21,8 @@ if [[ -n $remembered ]]; then
 fi
 if ! { [[ -n $known ]] && copy "$known" "$made" 2>/dev/null; }; then
   read_header "$@" -fpch-instantiate-templates -fpch-codegen -MD -MQ PARSED -MF "$made/x.d" -o "$made/x.pch"
-  # What a program does not use is left out of it.
-  (cd "$made" && "$@" -ffunction-sections -fdata-sections -ffile-compilation-dir=/usr -Wno-unused-command-line-argument -c x.pch -o x.o)
+  # What a program does not use is left out of it; line numbers would stay, and whoever looks one up reads them all.
+  (cd "$made" && "$@" -g0 -ffunction-sections -fdata-sections -Wno-unused-command-line-argument -c x.pch -o x.o)
   ar rcsD "$made/x.a" "$made/x.o"
   if [[ -n $known ]]; then
     # Without room for it all goes on. The six that were used last stay: two of each kind.
