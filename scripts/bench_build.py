@@ -79,7 +79,7 @@ class Tree:
                 words = words[:words.index("&&")] if "&&" in words else words
             if "-c" in words:
                 found[words[words.index("-o") + 1]] = words
-            elif words:
+            elif words:  # precompile.sh HEADER PARSED ...
                 found[words[2]] = words
         return found
 

@@ -25,7 +25,7 @@ if ! { [[ -n $known ]] && copy "$known" "$made" 2>/dev/null; }; then
   (cd "$made" && "$@" -g0 -ffunction-sections -fdata-sections -Wno-unused-command-line-argument -c x.pch -o x.o)
   ar rcsD "$made/x.a" "$made/x.o"
   if [[ -n $known ]]; then
-    # Without room for it all goes on. The six that were used last stay: two of each kind.
+    # Without room for it all goes on. The six that were used last stay.
     {
       mkdir -p "$remembered" && fresh=$(mktemp -d "$known.XXXXXX") && copy "$made" "$fresh" && rm -rf "$known" && mv -T "$fresh" "$known"
     } 2>/dev/null || rm -rf "$known".??????

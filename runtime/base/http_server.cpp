@@ -193,8 +193,7 @@ class HttpServer::Connections {
     std::list<std::thread> before;
     {
       const std::lock_guard lock(mutex_);
-      before = std::move(ended_);
-      ended_.clear();
+      before.swap(ended_);
       ended_.splice(ended_.end(), threads_, self);
       changed_.notify_all();
     }
