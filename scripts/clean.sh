@@ -90,7 +90,7 @@ remove_all() {
       lost+found) ;; # of a file system of its own
       # The same names as where they are made; none but ours, for a user may have named any folder as the cache.
       root-* | minimal-* | first-hour | tools | packages | ccache | home | images | cluster | from | kubernetes | go | \
-        clang-tidy | openmpi-* | openmpi.* | probe.* | test-*.lock | root.log | room) paths+=("$path") ;;
+        clang-tidy | shellcheck | openmpi-* | openmpi.* | probe.* | test-*.lock | root.log | room) paths+=("$path") ;;
       *) die "clean --all: in $cache there is ${path##*/}, which ./dev has not put there: move it elsewhere" ;;
     esac
   done

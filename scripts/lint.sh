@@ -69,7 +69,18 @@ shell_scripts() {
   local scripts
   mapfile -t scripts < <(tracked dev .ci/run 'scripts/*.sh' '*.sh' | xargs grep -lE '^#!.*\b(bash|sh)$' -- | sort -u)
   if [[ $tidy == changed ]]; then mapfile -t scripts < <(changed_among "${scripts[@]}"); fi
-  [[ ${#scripts[@]} == 0 ]] || shellcheck --external-sources --check-sourced --format=gcc "${scripts[@]}" || true
+  [[ ${#scripts[@]} != 0 ]] || return 0
+  # What was clean is remembered beside the compiler cache, as it is of clang-tidy: one word for all that it depends on.
+  local key clean file
+  key=$({ shellcheck --version && printf '%s\n' "${SHELLCHECK_OPTS:-}" "${scripts[@]}" &&
+    git ls-files --cached --others --exclude-standard -- dev .ci/run '*.sh' | while read -r file; do
+      [[ ! -e $file ]] || sha256sum "$file"
+    done; } | sha256sum) || return
+  clean=${CCACHE_DIR:-build/ccache}/../shellcheck/${key%% *}
+  [[ ! -e $clean ]] || return 0
+  if shellcheck --norc --external-sources --check-sourced --format=gcc "${scripts[@]}"; then
+    { mkdir -p "${clean%/*}" && : >"$clean"; } 2>/dev/null || true
+  fi
 }
 
 # Of these scripts those that changed, and those that name a changed file, or one that names a changed file, and so on.

@@ -35,17 +35,24 @@ CLEAN = {
 
 
 class Lint(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = tempfile.TemporaryDirectory(prefix="empi-lint-cache.")  # of what was found clean
+        cls.addClassCleanup(cls.cache.cleanup)
+
     def setUp(self):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="empi-lint."))
         self.addCleanup(shutil.rmtree, self.root)
 
-    def found(self, **files):
-        """What is said of a checkout that has these files, beside or instead of the clean ones."""
+    def found(self, variables=None, **files):
+        """What is said of a checkout that has these files, beside or instead of the clean ones; with these variables of the
+        environment, too."""
         for name, text in (CLEAN | files).items():
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environment |= {"CCACHE_DIR": f"{self.cache.name}/ccache"} | (variables or {})
         subprocess.run(["git", "init", "--quiet"], cwd=self.root, env=environment, check=True)
         subprocess.run(["git", "add", "--all"], cwd=self.root, env=environment, check=True)
         done = subprocess.run(["bash", self.root / "scripts/lint.sh"], cwd="/", env=environment, capture_output=True, text=True,
@@ -123,6 +130,33 @@ class Lint(unittest.TestCase):
     def test_what_is_not_done(self):
         mark = "TO" + "DO"
         self.finds({"apps/io/half.cpp": SPDX + f"// {mark}: the rest\n"}, ("apps/io/half.cpp:2", "unfinished"))
+
+    def test_clean_scripts_are_looked_at_once(self):
+        tools = self.root / "tools"
+        tools.mkdir()
+        log = tools / "log"
+        (tools / "shellcheck").write_text(f"""#!/bin/sh
+            if [ "$1" = --version ]; then echo "${{VERSION:-1}}"; exit; fi
+            echo looked >>{log}
+            if grep -q '[r]m \\$1' scripts/quote.sh; then echo 'scripts/quote.sh:2:4: note: wrong'; exit 1; fi
+            """)
+        (tools / "shellcheck").chmod(0o755)
+        variables = {"PATH": f"{tools}:{os.environ['PATH']}", "CCACHE_DIR": f"{tools}/cache/ccache"}
+
+        def looked(text, **more):
+            log.write_text("")
+            found = self.found(variables | more, **{"scripts/quote.sh": f"#!/bin/bash\n{text}\n", ".gitignore": "tools\n"})
+            return len(log.read_text().splitlines()), found
+
+        wrong = ["scripts/quote.sh:2:4: note: wrong"]
+        self.assertEqual(looked("rm $1"), (1, wrong))
+        self.assertEqual(looked("rm $1"), (1, wrong))
+        self.assertEqual(looked('rm "$1"'), (1, []))
+        self.assertEqual(looked('rm "$1"'), (0, []))
+        self.assertEqual(looked('rm "$2"'), (1, []))
+        self.assertEqual(looked('rm "$1"', VERSION="2"), (1, []))
+        self.assertEqual(looked('rm "$1"', CCACHE_DIR="/proc/none"), (1, []))
+        self.assertEqual(looked('rm "$1"'), (0, []))
 
     def test_forms(self):
         self.finds({"apps/io/wide.cpp": SPDX + "int   f();\n", "scripts/quote.sh": '#!/bin/bash\nrm $1\n',
