@@ -108,6 +108,13 @@ function(empi_needs)
   endforeach()
 endfunction()
 
+# empi_runs(TEST PROGRAMS...): it runs these, from beside itself (runtime/base/testing/places.hpp): under a sanitizer those that
+# have it, too.
+function(empi_runs test)
+  add_dependencies(${test} ${ARGN})
+  set_property(TARGET ${test} APPEND PROPERTY EMPI_RUNS ${ARGN})
+endfunction()
+
 # empi_test(NAME SOURCES... [LIBS ...] [WAITS] [AS_SHIPPED]): a GoogleTest program; every TEST in its sources becomes a ctest case
 # NAME.SUITE.CASE. WAITS: it starts processes and waits for them. When empi_sanitized_test() follows, the program runs
 # under the sanitizers named there instead.

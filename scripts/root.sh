@@ -73,7 +73,7 @@ prepare_enter() {
   while IFS= read -r name; do options+=("$name=${!name}"); done < <(compgen -v | grep -E '^(EMPI|OMPI_MCA|PMIX_MCA|PRTE_MCA)_' || true)
   # Caches of the build are in ours, not at home; mpirun's files, named by process ids that come again in each root,
   # are in a folder that goes with it.
-  options+=(CCACHE_DIR=/cache/ccache CCACHE_BASEDIR="$project" CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=5G
+  options+=(CCACHE_DIR=/cache/ccache CCACHE_MAXSIZE=5G
     PRTE_MCA_prte_tmpdir_base=/run EMPI_INSIDE_ROOT="$project")
   enter=(bash "$project/scripts/enter.sh" "$root" "$cache" "$PWD" "${options[@]}")
 }

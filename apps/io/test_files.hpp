@@ -59,10 +59,11 @@ class Pipe {
   int ends_[2] = {-1, -1};
 };
 
-/// A file of the measured data, or "" when that is not on this machine.
+/// A file or folder of the measured data, which EMPI_DATA names; "" when that is not on this machine.
 inline std::string data_file(const std::string& name) {
   const char* root = std::getenv(empi::names::kData);
-  const auto path = std::filesystem::path(root != nullptr && *root != '\0' ? root : DEFAULT_DATA) / name;
+  if (root == nullptr || *root == '\0') return "";
+  const auto path = std::filesystem::path(root) / name;
   std::error_code ignored;
   return std::filesystem::exists(path, ignored) ? path.string() : "";
 }

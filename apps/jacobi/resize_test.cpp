@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cstdio>
-#include <filesystem>
 #include <stdexcept>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace {
 
@@ -15,9 +15,7 @@ using empi::ChangeStatus;
 using empi::Member;
 using empi::testing::LocalPods;
 
-std::string program() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "empi-jacobi";
-}
+std::string program() { return empi::testing::beside("empi-jacobi"); }
 
 std::string result_line(const std::string& output) {
   const auto begin = output.find("jacobi n ");

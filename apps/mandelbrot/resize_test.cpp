@@ -4,19 +4,17 @@
 
 #include <array>
 #include <cstdio>
-#include <filesystem>
 #include <stdexcept>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace {
 
 using empi::Member;
 using empi::testing::LocalPods;
 
-std::string program() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "empi-mandelbrot";
-}
+std::string program() { return empi::testing::beside("empi-mandelbrot"); }
 
 std::string fingerprint(const std::string& output) {
   const auto begin = output.find("fingerprint ");

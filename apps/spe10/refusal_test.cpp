@@ -13,6 +13,7 @@
 
 #include "apps/io/file_error.hpp"
 #include "apps/io/test_files.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace {
 
@@ -24,7 +25,7 @@ struct Ended {
 };
 
 Ended run(const std::string& arguments, int ranks = 1) {
-  const std::string program = fs::read_symlink("/proc/self/exe").parent_path() / "empi-spe10";
+  const std::string program = empi::testing::beside("empi-spe10");
   const std::string mpi =
       ranks > 1 ? "mpirun --oversubscribe --bind-to none --mca btl self,sm -n " + std::to_string(ranks) + " "
                 : "";

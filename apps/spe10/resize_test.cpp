@@ -16,6 +16,7 @@
 #include "apps/io/report.hpp"
 #include "apps/io/test_files.hpp"
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace {
@@ -25,7 +26,7 @@ using empi::ChangeStatus;
 using empi::Member;
 using empi::testing::LocalPods;
 
-std::string program() { return fs::read_symlink("/proc/self/exe").parent_path() / "empi-spe10"; }
+std::string program() { return empi::testing::beside("empi-spe10"); }
 
 class ReservoirOnPods : public testing::Test {
  protected:

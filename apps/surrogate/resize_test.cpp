@@ -14,6 +14,7 @@
 
 #include "apps/io/test_files.hpp"
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace {
@@ -22,7 +23,7 @@ using empi::Member;
 using empi::testing::LocalPods;
 namespace fs = std::filesystem;
 
-std::string program() { return fs::read_symlink("/proc/self/exe").parent_path() / "empi-surrogate"; }
+std::string program() { return empi::testing::beside("empi-surrogate"); }
 
 std::string fingerprint(const fs::path& folder) {
   std::stringstream text;
@@ -123,7 +124,9 @@ TEST_P(AModelOfOnesOwn, GoesWithItsWorkers) {
         "echo $$ $PPID >>@/started\n"
         "if [ -e @/hold ]; then sleep .2; fi\n"
         "cp parameters.txt outputs.txt\n");
-  write("server.sh", "echo $$ $PPID >>@/started\nexec python3 " EMPI_STUB " slow @/hold\n");
+  write("server.sh", "echo $$ $PPID >>@/started\nexec python3 " +
+                         empi::testing::of_checkout("apps/surrogate/external/testing/umbridge_stub.py") +
+                         " slow @/hold\n");
   write("problem.yaml",
         "parameters: [{name: a, low: 0, high: 1}, {name: b, low: 1, high: 2}, {name: c, low: 0, high: 1}]\n"
         "outputs: 3\ntruth: [0.25, 1.5, 0.5]\nmodel: " +

@@ -16,6 +16,7 @@
 #include "apps/io/test_files.hpp"
 #include "apps/tsunami/app/snapshot.hpp"
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace {
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 using empi::Member;
 using empi::testing::LocalPods;
 
-std::string program() { return fs::read_symlink("/proc/self/exe").parent_path() / "empi-tsunami"; }
+std::string program() { return empi::testing::beside("empi-tsunami"); }
 
 class TsunamiOnPods : public testing::Test {
  protected:

@@ -4,6 +4,7 @@
 
 Usage: default_target.py BUILD-FOLDER
 """
+import os
 import pathlib
 import re
 import subprocess
@@ -13,14 +14,14 @@ build = pathlib.Path(sys.argv[1])
 
 
 def included(source):
-    """What a source of a unity build compiles: CMake has made it of several."""
+    """What a source that was made of several (cmake/compiling.cmake) compiles."""
     return re.findall(r'^#include "(.*)"$', (build / source).read_text(), re.M)
 
 
 inputs = subprocess.run(["ninja", "-C", sys.argv[1], "-t", "inputs", "all"], capture_output=True, text=True, check=True)
 lines = inputs.stdout.splitlines()
 sources = [line for line in lines if line.endswith(".cpp")]
-sources += [source for line in lines if line.endswith(".cxx") for source in included(line)]
+sources += [source for line in sources if re.search(r"(^|/)unity/[^/]+\.cpp$", os.path.relpath(line, build) if os.path.isabs(line) else line) for source in included(line)]
 assert sources, "the default target compiles nothing?"
 wrong = [source for source in sources if re.search(r"/testing/|_(test|bench)\.cpp$", source)]
 for source in wrong:

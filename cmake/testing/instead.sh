@@ -1,11 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # instead.sh COMMAND... -- COMPILER ARGUMENTS...: COMMAND ARGUMENTS. What CMake has for that is a launcher, which gets all of it.
-command=
-while [ "$1" != -- ]; do
-  command="$command $1"
-  shift
+left=$# found=
+while [ "$left" -gt 0 ]; do
+  if [ -z "$found" ] && [ "$1" = -- ]; then
+    found=yes
+    shift 2
+    left=$((left - 2))
+  else
+    set -- "$@" "$1"
+    shift
+    left=$((left - 1))
+  fi
 done
-shift 2
-# shellcheck disable=SC2086  # words without spaces
-exec $command "$@"
+exec "$@"

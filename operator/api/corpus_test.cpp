@@ -11,6 +11,7 @@
 
 #include "operator/api/parse.hpp"
 #include "operator/api/queue.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace emj {
 namespace {
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> manifests(const char* folder) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(fs::path(EMJ_CRDS) / "corpus" / folder))
+  for (const auto& entry : fs::directory_iterator(empi::testing::of_checkout("crds/corpus/") + folder))
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;

@@ -11,6 +11,7 @@
 #include "operator/api/queue.hpp"
 #include "runtime/base/json_text.hpp"
 #include "runtime/base/testing/fuzz.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace fuzz = empi::fuzz;
 
@@ -26,7 +27,7 @@ std::vector<std::string> fuzz::seeds() {
 "status":{"fence":2,"pools":[{"name":"a","heldMilliCPU":4000}],"head":[{"name":"j","since":"2026-01-31T12:00:00Z"}]}})");
   for (const char* folder : {"good", "bad", "queues/good", "queues/bad"})
     for (const auto& entry :
-         std::filesystem::directory_iterator(std::filesystem::path(EMJ_CRDS) / "corpus" / folder)) {
+         std::filesystem::directory_iterator(empi::testing::of_checkout("crds/corpus/") + folder)) {
       std::stringstream text;
       text << std::ifstream(entry.path()).rdbuf();
       all.push_back((std::string(folder).starts_with("queues") ? "q" : "y") + text.str());

@@ -13,6 +13,7 @@
 
 #include "operator/controller/testing/memory_job.hpp"
 #include "operator/simulate/trace.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/base/text.hpp"
 
 namespace emj {
@@ -94,7 +95,7 @@ TEST(Accounting, OfOneThatNeverRanIsNoJobOfATrace) {
 
 // As operate.md says how to take the accounts out of a log.
 std::string accounts_in(const std::string& log) {
-  std::ifstream guide(EMPI_OPERATE_MD);
+  std::ifstream guide(empi::testing::of_checkout("docs/operate.md"));
   const std::string text{std::istreambuf_iterator<char>(guide), {}};
   std::smatch match;
   EXPECT_TRUE(

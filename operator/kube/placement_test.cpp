@@ -13,6 +13,7 @@
 #include "operator/api/parse.hpp"
 #include "operator/decide/queue/job_demand.hpp"
 #include "operator/objects/pods.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace emj::manager {
 namespace {
@@ -82,7 +83,7 @@ TEST(Placement, WhatAPodSaysOfItselfAsAWholeIsWhatItTakes) {
 
 TEST(Placement, OfWhateverManifestIsGood) {
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::path(EMJ_CRDS) / "corpus/good")) {
+       std::filesystem::directory_iterator(empi::testing::of_checkout("crds/corpus/good"))) {
     std::ifstream file(entry.path());
     const std::string text((std::istreambuf_iterator<char>(file)), {});
     const ElasticMPIJob job = job_of(text, entry.path());

@@ -11,6 +11,7 @@
 
 #include "runtime/agent/testing/elastic_fixture.hpp"
 #include "runtime/base/json_text.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/protocol/agent_messages.hpp"
 #include "runtime/protocol/json.hpp"
@@ -59,7 +60,7 @@ class Delivery : public testing::Elastic {
 // moments.
 TEST_F(Delivery, ARotationOfTheKeyMayReachThePodsAtDifferentTimes) {
   const std::string old = pods.token() + "\n", both = "new-" + old + old;
-  pods.command = {beside("elastic_worker"), scratch + "/stop"};
+  pods.command = {testing::beside("elastic_worker"), scratch + "/stop"};
   std::vector<Member> members = launch_with_token("token-0", old);
   members.push_back(launch_with_token("token-1", old)[0]);
   pods.start(members);
@@ -115,7 +116,7 @@ TEST_F(Delivery, ALeadWhoseReactorHangsIsGivenUp) {
   ASSERT_EQ(mkfifo(log.c_str(), 0600), 0);
   const UniqueFd reader(open(log.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));  // without it nobody could write
   ASSERT_TRUE(reader);
-  pods.command = {beside("elastic_worker"), scratch + "/stop"};
+  pods.command = {testing::beside("elastic_worker"), scratch + "/stop"};
   pods.wrapper = {"sh", "-c", "exec \"$@\" 2>" + log, "sh"};
   std::vector<Member> members = pods.launch(1);
   pods.wrapper.clear();

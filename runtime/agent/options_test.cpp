@@ -10,6 +10,7 @@
 #include <string>
 
 #include "runtime/agent/image_check.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace empi::agent {
 namespace {
@@ -33,7 +34,7 @@ Answer agent(const std::string& variables, const std::string& flags = "-- true")
   const Scratch scratch;
   const std::string command =
       "env EMPI_POD_ADDRESS=127.0.0.1 EMPI_TOKEN_FILE=/nowhere EMPI_RUN_DIR=" + scratch.folder + " " +
-      variables + " '" EMPI_AGENT_PROGRAM "' " + flags + " 2>&1";
+      variables + " '" + empi::testing::beside("elastic-mpi-agent") + "' " + flags + " 2>&1";
   FILE* out = popen(command.c_str(), "r");
   if (!out) return {};
   Answer answer;
@@ -105,7 +106,7 @@ TEST(Image, WithAnotherOpenMpiIsRefused) {
   EXPECT_NE(mpi_problem("Open MPI v5.1.0"), "");
   EXPECT_NE(mpi_problem("").find("is something else"), std::string::npos);
 
-  const std::string old = "LD_LIBRARY_PATH=" EMPI_OLD_MPI_FOLDER;
+  const std::string old = "LD_LIBRARY_PATH=" + empi::testing::of_build("runtime/agent/old_mpi");
   const Answer refused = agent(old);
   EXPECT_EQ(refused.status, 2);
   EXPECT_NE(refused.text.find("the image's libmpi.so.40 is Open MPI v4.1.6, but"), std::string::npos)

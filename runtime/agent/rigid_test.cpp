@@ -4,10 +4,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/json.hpp"
 
 namespace empi {
@@ -33,9 +33,6 @@ class Rigid : public ::testing::Test {
   void expect_success(const std::vector<Member>& members) {
     for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
   }
-  static std::string beside(const std::string& name) {
-    return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
-  }
 };
 
 int count(const std::string& text, const std::string& part) {
@@ -45,7 +42,7 @@ int count(const std::string& text, const std::string& part) {
 }
 
 TEST_F(Rigid, RingOverThreePods) {
-  const auto members = run({beside("agent_plain_ring")});
+  const auto members = run({testing::beside("agent_plain_ring")});
   expect_success(members);
   EXPECT_EQ(count(pods.log(members[0].uid), "[pod-0 " + pods.job + ".1/0] ring of 6: right"), 1)
       << pods.all_logs();
@@ -65,7 +62,7 @@ TEST_F(Rigid, Mpi4pyRingTest) {
 }
 
 TEST_F(Rigid, FatalErrorsOfMpiAreShown) {
-  const auto members = run({beside("agent_plain_ring"), "to_nobody"}, 2);
+  const auto members = run({testing::beside("agent_plain_ring"), "to_nobody"}, 2);
   for (const Member& m : members) EXPECT_NE(pods.wait_for_end(m.uid), 0);
   EXPECT_EQ(count(pods.all_logs(), "An error occurred in MPI_Send"), 1) << pods.all_logs();
   EXPECT_NE(pods.termination_log(members[1].uid).find("MPI_ERR_RANK"), std::string::npos)
@@ -74,7 +71,7 @@ TEST_F(Rigid, FatalErrorsOfMpiAreShown) {
 
 // The start says two ranks, the pod was made for three.
 TEST_F(Rigid, AStartWhoseRanksAreNotWhereItSaysFails) {
-  pods.command = {beside("agent_plain_ring")};
+  pods.command = {testing::beside("agent_plain_ring")};
   pods.slots = 3;
   std::vector<Member> members = pods.launch(1);
   pods.slots = 2;
@@ -91,7 +88,7 @@ TEST_F(Rigid, AStartWhoseRanksAreNotWhereItSaysFails) {
 // MPI_Init of the others would wait for it for ever.
 TEST_F(Rigid, ARankThatEndsBeforeMpiInitFailsTheStart) {
   pods.patience = std::chrono::seconds(30);
-  const std::string ring = beside("agent_plain_ring");
+  const std::string ring = testing::beside("agent_plain_ring");
   const auto members = run({"sh", "-c", "test $PMIX_RANK = 3 && exit 0; exec " + ring}, 2);
   for (const Member& m : members) EXPECT_NE(pods.wait_for_end(m.uid), 0);
   const std::string end = pods.termination_log(members[0].uid);
@@ -101,7 +98,7 @@ TEST_F(Rigid, ARankThatEndsBeforeMpiInitFailsTheStart) {
 // PMIx's own record of such a rank is damaged; the agent ends by its own status all the same.
 TEST_F(Rigid, ARankThatDiesWhileItConnectsFailsTheStart) {
   pods.patience = std::chrono::seconds(30);
-  const auto members = run({beside("agent_dies_connecting"), "1"}, 2);
+  const auto members = run({testing::beside("agent_dies_connecting"), "1"}, 2);
   for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 137) << pods.all_logs();
   EXPECT_EQ(count(pods.all_logs(), "by force"), 0) << pods.all_logs();
 }

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "runtime/base/json_text.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/describe.hpp"
 #include "runtime/protocol/testing/damage.hpp"
 
@@ -228,14 +229,15 @@ std::string table() {
 }
 
 TEST(AgentMessages, ThePageOfTheProtocolNamesThemAll) {
+  const std::string file = empi::testing::of_checkout("docs/protocol.md");
   std::stringstream page;
-  page << std::ifstream(EMPI_PROTOCOL_PAGE).rdbuf();
+  page << std::ifstream(file).rdbuf();
   const std::string text = page.str(), begin = "<!-- agent messages -->\n", end = "<!-- end -->";
   const auto from = text.find(begin), to = text.find(end);
-  ASSERT_LT(from, to) << EMPI_PROTOCOL_PAGE;
+  ASSERT_LT(from, to) << file;
   const auto start = from + begin.size();
   if (std::getenv("EMPI_WRITE_PAGES"))
-    std::ofstream(EMPI_PROTOCOL_PAGE) << text.substr(0, start) << table() << text.substr(to);
+    std::ofstream(file) << text.substr(0, start) << table() << text.substr(to);
   else
     EXPECT_EQ(text.substr(start, to - start), table()) << "EMPI_WRITE_PAGES=1 writes it anew";
 }

@@ -13,6 +13,7 @@
 
 #include "runtime/agent/mpi_parameters.hpp"
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace empi {
 namespace {
@@ -33,10 +34,6 @@ Ran run(const std::string& command, int seconds) {
   return ran;
 }
 
-std::string beside(const std::string& name) {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
-}
-
 constexpr int kLimit = 20, kLimitOfBare = 4;  // s: one that has the quirk may never end
 
 Ran under_mpirun(int ranks, const std::string& program, const std::string& argument, int seconds,
@@ -45,7 +42,8 @@ Ran under_mpirun(int ranks, const std::string& program, const std::string& argum
       " --with-ft ulfm --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca btl " + btl +
       " --mca coll ^han,cuda -n ";
   Ran ran =
-      run(EMPI_MPIEXEC + options + std::to_string(ranks) + " " + beside(program) + " " + argument, seconds);
+      run(EMPI_MPIEXEC + options + std::to_string(ranks) + " " + testing::beside(program) + " " + argument,
+          seconds);
   EXPECT_TRUE(ran.said("begun")) << program << ": " << ran.output;
   return ran;
 }
@@ -54,8 +52,8 @@ const std::string kOverTcp = "self,tcp --mca btl_tcp_if_include lo --mca if_base
 
 void note(const std::string& quirk, bool there) {
   std::printf("quirk %s: %s\n", quirk.c_str(), there ? "there" : "gone");
-  std::filesystem::create_directories(EMPI_QUIRKS_FOLDER);
-  std::ofstream(std::string(EMPI_QUIRKS_FOLDER) + "/" + quirk) << (there ? "there" : "gone") << "\n";
+  std::filesystem::create_directories(testing::of_build("quirks"));
+  std::ofstream(testing::of_build("quirks/") + quirk) << (there ? "there" : "gone") << "\n";
 }
 
 // A program that shows it by its words, by crashing or by never ending.
@@ -162,7 +160,7 @@ class OnPods : public ::testing::Test {
     pods.mode = "rigid";
     pods.job = "quirk-" + std::to_string(getpid());
     pods.slots = slots;
-    pods.command = {beside(program)};
+    pods.command = {testing::beside(program)};
     pods.patience = std::chrono::seconds(20);
     const auto members = pods.launch(number);
     pods.start(members);

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace {
@@ -97,7 +97,7 @@ double floor_of(LocalPods& pods) {
 
 Measured measure(const Job& job) {
   LocalPods pods;
-  pods.command = {EMPI_ITERATE_PROGRAM, std::to_string(job.cpu_us)};
+  pods.command = {empi::testing::beside("bench_iterate"), std::to_string(job.cpu_us)};
   pods.slots = job.ranks / kPods;
   pods.patience = std::chrono::seconds(180);
   pods.environment[empi::names::kSlowdown] = std::to_string(job.slowdown);
@@ -196,7 +196,7 @@ double resident_kib(const std::vector<pid_t>& processes) {
 void rss(int changes) {
   constexpr int kFirst = 20, kSlots = 2;
   LocalPods pods;
-  pods.command = {EMPI_ITERATE_PROGRAM, "0"};
+  pods.command = {empi::testing::beside("bench_iterate"), "0"};
   pods.slots = kSlots;
   const std::vector<Member> members = pods.launch(2);
   pods.start(members);
@@ -221,7 +221,7 @@ void rss(int changes) {
 // Runs a benchmark that needs an agent as a malleable job of one rank, and passes its figures on.
 void run_in_job(const std::string& program) {
   LocalPods pods;
-  pods.command = {(std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string()};
+  pods.command = {empi::testing::beside(program)};
   pods.slots = 1;
   const std::vector<Member> members = pods.launch(1);
   pods.start(members);

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace empi {
 namespace {
@@ -15,14 +16,12 @@ class Semantics : public ::testing::Test {
  protected:
   testing::LocalPods pods;
   std::string scratch;
-  std::filesystem::path folder;
 
   void SetUp() override {
     char name[] = "/tmp/empi-semantics.XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     scratch = name;
-    folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    pods.command = {folder / "semantics_program", scratch + "/stop", scratch + "/keep"};
+    pods.command = {testing::beside("semantics_program"), scratch + "/stop", scratch + "/keep"};
   }
   void TearDown() override {
     if (HasFailure()) std::printf("%s\n", pods.all_logs().c_str());
@@ -95,7 +94,7 @@ TEST_F(Semantics, APendingRequestOfTheWorldIsNamedAndTheChangeRolledBack) {
 
 // Its calls would reach libmpi untranslated: said at once, instead of wrong answers after the first change.
 TEST_F(Semantics, AProgramThatLinksLibmpiFirstRunsRigidAndSaysSo) {
-  pods.command = {folder / "libmpi_first_program"};
+  pods.command = {testing::beside("libmpi_first_program")};
   const auto members = pods.launch(1);
   pods.start(members);
   for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
@@ -109,7 +108,7 @@ TEST_F(Semantics, AProgramWithFortranPartsRunsRigidAndSaysSo) {
 #ifndef EMPI_FORTRAN
   GTEST_SKIP() << "this Open MPI has no Fortran";
 #endif
-  pods.command = {folder / "fortran_parts_program"};
+  pods.command = {testing::beside("fortran_parts_program")};
   const auto members = pods.launch(1);
   pods.start(members);
   for (const Member& m : members) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();

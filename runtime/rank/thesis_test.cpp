@@ -13,6 +13,7 @@
 #include <random>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace empi {
 namespace {
@@ -36,8 +37,7 @@ class Thesis : public ::testing::Test {
     std::filesystem::remove_all(scratch);
   }
   void begin(const std::string& program, const std::vector<std::string>& arguments, int workers = 2) {
-    const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    pods.command = {folder / program, scratch + "/stop", scratch + "/phase"};
+    pods.command = {testing::beside(program), scratch + "/stop", scratch + "/phase"};
     pods.command.insert(pods.command.end(), arguments.begin(), arguments.end());
     members = pods.launch(workers);
     pods.start(members);

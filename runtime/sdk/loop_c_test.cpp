@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace elastic {
 namespace {
@@ -26,7 +27,7 @@ class LoopInCOnPods : public testing::Test {
   void TearDown() override { fs::remove_all(folder); }
 
   void prepare(LocalPods& pods) {
-    pods.command = {fs::read_symlink("/proc/self/exe").parent_path() / "loop_c_program", folder, "10"};
+    pods.command = {empi::testing::beside("loop_c_program"), folder, "10"};
     pods.slots = 1;
     pods.patience = std::chrono::seconds(60);
   }

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/names.hpp"
 
@@ -27,7 +28,7 @@ class RecoveryOnPods : public testing::Test {
     char name[] = "/tmp/elastic-recovery.XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     folder = name;
-    pods.command = {fs::read_symlink("/proc/self/exe").parent_path() / "loop_program", folder, "0", "20"};
+    pods.command = {empi::testing::beside("loop_program"), folder, "0", "20"};
     pods.patience = std::chrono::seconds(60);
   }
   void TearDown() override { fs::remove_all(folder); }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace elastic {
 namespace {
@@ -23,7 +24,7 @@ class LoopOnPods : public testing::Test {
     char name[] = "/tmp/elastic-loop.XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     folder = name;
-    pods.command = {fs::read_symlink("/proc/self/exe").parent_path() / "loop_program", folder};
+    pods.command = {empi::testing::beside("loop_program"), folder};
   }
   void TearDown() override { fs::remove_all(folder); }
 
@@ -123,7 +124,7 @@ TEST_F(LoopOnPods, JoinersThatRegisterSomethingElseAreRefused) {
 }
 
 TEST_F(LoopOnPods, JoinersEnterTheLoopThatRuns) {
-  pods.command[0] = fs::read_symlink("/proc/self/exe").parent_path() / "phases_program";
+  pods.command[0] = empi::testing::beside("phases_program");
   pods.slots = 1;
   members = pods.launch(2);
   pods.start(members);

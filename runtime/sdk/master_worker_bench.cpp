@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace {
@@ -46,7 +47,8 @@ class Run {
     pods_.patience = std::chrono::seconds(300);
     pods_.environment[empi::names::kSlowdown] = std::to_string(kSlowdown);
     const auto tasks = static_cast<long>(seconds * kPods / (kMeanMs * 1e-3));
-    pods_.command = {EMPI_TASKS_PROGRAM, folder_, std::to_string(tasks), std::to_string(kMeanMs)};
+    pods_.command = {empi::testing::beside("bench_tasks"), folder_, std::to_string(tasks),
+                     std::to_string(kMeanMs)};
     members_ = pods_.launch(kPods);
     pods_.start(members_);
   }

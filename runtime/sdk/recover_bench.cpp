@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace {
 
@@ -50,7 +51,8 @@ class Job {
     folder_ = name;
     pods_.slots = slots;
     pods_.patience = std::chrono::seconds(180);
-    pods_.command = {EMPI_RECOVER_PROGRAM, folder_.string(), std::to_string(megabytes)};
+    pods_.command = {empi::testing::beside("bench_recover_program"), folder_.string(),
+                     std::to_string(megabytes)};
     members_ = pods_.launch(pods);
     pods_.start(members_);
     pods_.wait_until("there are copies, and the first rank has measured",

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace {
@@ -43,7 +44,8 @@ class Run {
     pods_.slots = 1;
     pods_.patience = std::chrono::seconds(300);
     pods_.environment[empi::names::kSlowdown] = "8";
-    pods_.command = {EMPI_TASKS_PROGRAM, folder_, std::to_string(kTasks), kMeanMs, std::to_string(phases)};
+    pods_.command = {empi::testing::beside("bench_tasks"), folder_, std::to_string(kTasks), kMeanMs,
+                     std::to_string(phases)};
     if (world) pods_.command.emplace_back("world");
     members_ = pods_.launch(kFew);
     pods_.start(members_);

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "runtime/base/testing/places.hpp"
 #include "runtime/sidecar/testing/prometheus_parser.hpp"
 
 namespace empi::sidecar {
@@ -90,7 +91,7 @@ TEST(PrometheusParser, FindsCountersThatDecrease) {
 // A metric is spelled in runtime/protocol/metrics.hpp and nowhere else in the C++ sources.
 TEST(Metrics, AreNamedInOnePlace) {
   namespace fs = std::filesystem;
-  const fs::path root = EMPI_SOURCE_DIR;
+  const fs::path root = empi::testing::of_checkout("");
   const auto read = [](const fs::path& file) {
     std::ostringstream text;
     text << std::ifstream(file).rdbuf();

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "runtime/agent/testing/elastic_fixture.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/names.hpp"
 #include "runtime/sidecar/testing/process.hpp"
@@ -24,7 +25,8 @@ struct Live : empi::testing::Elastic {
     const std::string port = pod.address.substr(pod.address.rfind(':') + 1);
     const std::filesystem::path token = std::filesystem::path(pods.run_dir(pod.uid)).parent_path() / "token";
     return std::make_unique<Process>(
-        std::vector<std::string>{EMPI_SIDECAR_PROGRAM, "--listen", "127.0.0.1", "--port", "0", "--per-rank"},
+        std::vector<std::string>{empi::testing::beside("elastic-mpi-sidecar"), "--listen", "127.0.0.1",
+                                 "--port", "0", "--per-rank"},
         std::vector{variable(names::kRunDir, pods.run_dir(pod.uid)), variable(names::kPodAddress, host),
                     variable(names::kAgentPort, port), variable(names::kTokenFile, token),
                     variable(names::kPodUid, pod.uid), variable(names::kPodName, pod.name),

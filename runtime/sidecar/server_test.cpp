@@ -13,6 +13,7 @@
 #include "runtime/base/bounded_http.hpp"
 #include "runtime/base/exposition.hpp"
 #include "runtime/base/http_server.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/base/tls.hpp"
 #include "runtime/profile/read/window_reader.hpp"
 #include "runtime/profile/testing/synthetic_page.hpp"
@@ -39,7 +40,7 @@ std::vector<std::string> program() {
     std::istringstream words(prefix);
     for (std::string word; words >> word;) command.push_back(word);
   }
-  command.push_back(EMPI_SIDECAR_PROGRAM);
+  command.push_back(empi::testing::beside("elastic-mpi-sidecar"));
   return command;
 }
 

@@ -11,6 +11,7 @@
 #include <fstream>
 
 #include "apps/io/file_error.hpp"
+#include "apps/io/test_files.hpp"
 #include "apps/spe10/model/deck.hpp"
 #include "apps/spe10/model/rock.hpp"
 
@@ -19,10 +20,7 @@ namespace {
 using namespace spe10;
 namespace fs = std::filesystem;
 
-std::string data_folder() {
-  const char* given = std::getenv("EMPI_DATA");
-  return std::string(given != nullptr && *given != 0 ? given : DEFAULT_DATA) + "/spe10_model2";
-}
+std::string data_folder() { return io::test::data_file("spe10_model2"); }
 
 class Folder : public testing::Test {
  protected:
@@ -62,7 +60,8 @@ void expect_in(const std::string& message, std::initializer_list<const char*> pa
 
 // Values of the data set's PROVENANCE: all of it, then its first blocks.
 TEST(Spe10, IsThePublishedField) {
-  if (!has_spe10(data_folder())) GTEST_SKIP() << "no SPE10 data in " << data_folder();
+  if (!has_spe10(data_folder()))
+    GTEST_SKIP() << "no SPE10 data: EMPI_DATA names the folder that has spe10_model2";
   const Field f = read_spe10(data_folder(), 85);
   ASSERT_EQ(f.kx.size(), 1122000u);
   double sum = 0, logs = 0, channels = 0, highest_v = 0;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "apps/io/test_files.hpp"
 #include "apps/io/test_record.hpp"
 #include "apps/spe10/testing/seven_point.hpp"
 
@@ -15,10 +16,7 @@ namespace {
 
 using namespace spe10;
 
-std::string data_folder() {
-  const char* given = std::getenv("EMPI_DATA");
-  return std::string(given != nullptr && *given != 0 ? given : DEFAULT_DATA) + "/spe10_model2";
-}
+std::string data_folder() { return io::test::data_file("spe10_model2"); }
 
 // Of the rows of one rank.
 double relative_residual(const SparseRows& system, const std::vector<double>& x) {
@@ -34,7 +32,8 @@ double relative_residual(const SparseRows& system, const std::vector<double>& x)
 }
 
 TEST(LinearSolver, IterationsOnTheRealField) {
-  if (!has_spe10(data_folder())) GTEST_SKIP() << "no SPE10 data in " << data_folder();
+  if (!has_spe10(data_folder()))
+    GTEST_SKIP() << "no SPE10 data: EMPI_DATA names the folder that has spe10_model2";
   const Field field = read_spe10(data_folder(), 16);
   const SparseRows system = seven_point(field, MPI_COMM_WORLD);
   LinearSolver solver(MPI_COMM_WORLD, {});

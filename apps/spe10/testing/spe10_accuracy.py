@@ -7,7 +7,7 @@ Runs the bottom 16 layers on an adapted mesh, at level 4 and at level 6 around w
 measured. The folder gets tables.md, and of each run its rates with pictures; figures are the total rate's differences on
 day 30.
 
-Usage: spe10_accuracy.py [--all] [--out DIR] [--data DIR]      (out/bench/spe10-accuracy; EMPI_DATA or ../shared/data)
+Usage: spe10_accuracy.py [--all] [--out DIR] [--data DIR]      (out/bench/spe10-accuracy; EMPI_DATA)
 """
 # targets: empi-spe10 empi-spe10-report spe10_patch_test spe10_blocks_test spe10_flow_test spe10_coarsening_test spe10_pores_test spe10_wells_test spe10_solver_test
 import pathlib

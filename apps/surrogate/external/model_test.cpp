@@ -19,6 +19,7 @@
 #include "apps/io/test_files.hpp"
 #include "apps/surrogate/app/testing/run_through.hpp"
 #include "apps/surrogate/external/problem_file.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace surrogate {
 namespace {
@@ -50,7 +51,9 @@ class Models : public testing::Test {
   }
   External umbridge(const std::string& trouble, ModelOptions options = {}) {
     return {UmBridge{.address = "",
-                     .words = {"python3", EMPI_STUB, trouble, folder.path("once")},
+                     .words = {"python3",
+                               empi::testing::of_checkout("apps/surrogate/external/testing/umbridge_stub.py"),
+                               trouble, folder.path("once")},
                      .name = "forward",
                      .configuration = R"({"more": 0.25})",
                      .start_seconds = 60},
@@ -229,7 +232,7 @@ TEST_F(Models, AProgramOfItsOwnIsAsGoodAsAFunction) {
     test::run_through(inversion);
     return inversion.fingerprint();
   };
-  ExternalProblem theirs = read_problem(EMPI_EXAMPLE "/oscillator.yaml");
+  ExternalProblem theirs = read_problem(empi::testing::of_checkout("apps/surrogate/example/oscillator.yaml"));
   Problem ours = theirs.problem;
   theirs.problem.model = make_model(theirs.external);
   ours.model = [](std::span<const double> p, std::span<double> y) {

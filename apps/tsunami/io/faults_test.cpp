@@ -7,9 +7,13 @@
 
 #include "apps/io/test_files.hpp"
 #include "apps/tsunami/io/dtopo.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace io::test {
 namespace {
+
+std::string tohoku_faults() { return empi::testing::of_checkout("apps/tsunami/tohoku2011-faults.csv"); }
+std::string tohoku_rupture() { return empi::testing::of_checkout("apps/tsunami/tohoku2011-rupture.csv"); }
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -74,7 +78,7 @@ TEST(Faults, SlipInTheirTime) {
 }
 
 TEST(Faults, WithoutTimesAllSlipAtOnce) {
-  const std::vector<Fault> faults = read_faults(TOHOKU_FAULTS);
+  const std::vector<Fault> faults = read_faults(tohoku_faults());
   const Dtopo motion = rupture(faults);
   EXPECT_EQ(motion.times, std::vector<double>{0});
   EXPECT_EQ(motion.frames.front().z, uplift(faults).z);
@@ -82,12 +86,12 @@ TEST(Faults, WithoutTimesAllSlipAtOnce) {
 
 // The other committed one is the same in time.
 TEST(Faults, TohokuInTimeEndsAsTohokuAtOnce) {
-  const std::vector<Fault> faults = read_faults(TOHOKU_RUPTURE);
+  const std::vector<Fault> faults = read_faults(tohoku_rupture());
   const Dtopo motion = rupture(faults);
   EXPECT_EQ(motion.times.front(), 6);
   EXPECT_EQ(motion.times.back(), 157);
   EXPECT_EQ(motion.frames.front().z, std::vector<double>(motion.frames.front().z.size(), 0.0));
-  const Raster all = uplift(read_faults(TOHOKU_FAULTS));
+  const Raster all = uplift(read_faults(tohoku_faults()));
   ASSERT_EQ(motion.frames.back().z.size(), all.z.size());
   for (std::size_t k = 0; k < all.z.size(); ++k) ASSERT_NEAR(motion.frames.back().z[k], all.z[k], 1e-12);
 }
@@ -145,7 +149,7 @@ TEST(Faults, BadFilesAreRefusedWithFileLineAndReason) {
 // The committed source of Tohoku 2011 is what GeoClaw computes from the same unit sources; its file has three
 // decimals.
 TEST(Faults, TohokuIsTheSeaFloorMotionOfItsFile) {
-  const auto faults = read_faults(TOHOKU_FAULTS);
+  const auto faults = read_faults(tohoku_faults());
   ASSERT_EQ(faults.size(), 6u);
   EXPECT_NEAR(moment_magnitude(faults), 8.81, 0.01);
   const Raster all = uplift(faults);

@@ -6,7 +6,7 @@ Runs Chile 2010 on three meshes and Tohoku 2011 with both solvers (where their d
 say what they measured. The folder gets tables.md, and of each run the record of its gauges with a picture; figures are the rms
 errors at the buoys.
 
-Usage: tsunami_accuracy.py [--out DIR] [--data DIR]          (out/bench/tsunami-accuracy; EMPI_DATA or ../shared/data)
+Usage: tsunami_accuracy.py [--out DIR] [--data DIR]          (out/bench/tsunami-accuracy; EMPI_DATA)
 """
 # targets: empi-tsunami empi-tsunami-report swe_second_order_test swe_benchmark_test swe_border_test swe_nthmp_test
 import pathlib

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "operator/api/parse.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace emj::testing {
 
@@ -19,7 +20,8 @@ using nlohmann::json;
 class Schema {
  public:
   explicit Schema(const std::string& file)
-      : file_(file), version_(YAML::LoadFile(std::string(EMJ_CRDS "/") + file)["spec"]["versions"][0]) {
+      : file_(file),
+        version_(YAML::LoadFile(empi::testing::of_checkout("crds/") + file)["spec"]["versions"][0]) {
     for (const char* part : {"spec", "status"}) walk(root()["properties"][part], part);
   }
 

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/testing/places.hpp"
+
 namespace {
 
 using ::testing::Contains;
@@ -24,7 +26,7 @@ using ::testing::UnorderedElementsAre;
 using Words = std::vector<std::string>;
 
 YAML::Node find(const std::string& kind, const std::string& name) {
-  for (const YAML::Node& object : YAML::LoadAllFromFile(EMJ_HELM "/install.yaml"))
+  for (const YAML::Node& object : YAML::LoadAllFromFile(empi::testing::of_checkout("helm/install.yaml")))
     if (object["kind"] && object["kind"].as<std::string>() == kind &&
         object["metadata"]["name"].as<std::string>() == name)
       return object;
@@ -62,7 +64,7 @@ std::set<std::string> granted() {
 
 // The same of the guide's table, but for what only an installation with queues has.
 std::set<std::string> told() {
-  std::ifstream page(EMJ_DOCS "/operate.md");
+  std::ifstream page(empi::testing::of_checkout("docs/operate.md"));
   static const std::regex row("^\\| `([^`]+)` \\| `([^`]+)` \\| ([a-z, ]+) \\| (.*) \\|$");
   std::set<std::string> lines;
   std::smatch cells;
@@ -99,7 +101,7 @@ TEST(Install, OfSecretsItMayReadTheRootKeyOnly) {
       readable.push_back(words(rule["resourceNames"]));
     }
   EXPECT_THAT(readable, ElementsAre(Words{"elastic-mpi-root-key"}));
-  for (const YAML::Node& object : YAML::LoadAllFromFile(EMJ_HELM "/install.yaml"))
+  for (const YAML::Node& object : YAML::LoadAllFromFile(empi::testing::of_checkout("helm/install.yaml")))
     EXPECT_TRUE(!object["kind"] || object["kind"].as<std::string>() != "Secret");
 }
 

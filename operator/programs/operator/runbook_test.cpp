@@ -12,6 +12,7 @@
 
 #include "operator/api/condition_types.hpp"
 #include "operator/api/job.hpp"
+#include "runtime/base/testing/places.hpp"
 
 namespace emj {
 namespace {
@@ -21,7 +22,7 @@ using ::testing::StartsWith;
 
 // The headings of the page, as a browser finds them: #a-pass-over-a-job-does-not-end
 std::set<std::string> anchors() {
-  std::ifstream page(EMJ_DOCS "/conditions.md");
+  std::ifstream page(empi::testing::of_checkout("docs/conditions.md"));
   std::set<std::string> found;
   for (std::string line; std::getline(page, line);) {
     if (!line.starts_with("### ")) continue;
@@ -45,7 +46,7 @@ TEST(Runbook, ExplainsEveryCondition) {
 // Why a job waits in a queue, in the words of the column Reason.
 TEST(Runbook, ExplainsEveryWait) {
   std::stringstream page;
-  page << std::ifstream(EMJ_DOCS "/conditions.md").rdbuf();
+  page << std::ifstream(empi::testing::of_checkout("docs/conditions.md")).rdbuf();
   int causes = 0;
   for (int i = static_cast<int>(QueueCause::Waiting); *to_string(static_cast<QueueCause>(i)) != '\0'; ++i) {
     const std::string word = to_string(static_cast<QueueCause>(i));
@@ -58,7 +59,8 @@ TEST(Runbook, ExplainsEveryWait) {
 TEST(Runbook, HasAPlaceForEveryAlert) {
   const std::string page = "docs/conditions.md#", by_reason = "{{ $labels.reason | toLower }}";
   int alerts = 0;
-  const YAML::Node rules = YAML::LoadFile(EMJ_HELM "/elastic-mpi/alerts/elastic-mpi.yaml");
+  const YAML::Node rules =
+      YAML::LoadFile(empi::testing::of_checkout("helm/elastic-mpi/alerts/elastic-mpi.yaml"));
   for (const auto& rule : rules["groups"][0]["rules"]) {
     const auto runbook = rule["annotations"]["runbook"].as<std::string>();
     ASSERT_THAT(runbook, StartsWith(page));

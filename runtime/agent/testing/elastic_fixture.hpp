@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/json.hpp"
 
 namespace empi::testing {
@@ -58,10 +59,6 @@ class Elastic : public ::testing::Test {
     if (HasFailure()) std::printf("%s\n", pods.all_logs().c_str());
     std::error_code ignored;
     std::filesystem::remove_all(scratch, ignored);
-  }
-
-  static std::string beside(const std::string& name) {
-    return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
   }
 
   std::vector<Member> begin(int count) {

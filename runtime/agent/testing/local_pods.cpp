@@ -19,6 +19,7 @@
 #include "runtime/agent/testing/ports.hpp"
 #include "runtime/agent/testing/stacks.hpp"
 #include "runtime/agent/testing/whole_file.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/names.hpp"
 
@@ -30,14 +31,10 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-std::string beside_this_program(const std::string& name) {
-  return fs::read_symlink("/proc/self/exe").parent_path() / name;
-}
-
 // The same tests run with an agent that was built with a sanitizer.
 std::string agent_to_test() {
   const char* other = std::getenv("EMPI_TEST_AGENT");
-  return other ? other : beside_this_program("elastic-mpi-agent");
+  return other ? other : beside("elastic-mpi-agent");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/agent/testing/local_pods.hpp"
+#include "runtime/base/testing/places.hpp"
 #include "runtime/protocol/json.hpp"
 #include "runtime/protocol/names.hpp"
 
@@ -24,7 +25,7 @@ using empi::Member;
 using empi::testing::LocalPods;
 namespace fs = std::filesystem;
 
-inline std::string program() { return fs::read_symlink("/proc/self/exe").parent_path() / "tasks_program"; }
+inline std::string program() { return empi::testing::beside("tasks_program"); }
 
 class TasksOnPods : public ::testing::Test {
  protected:
