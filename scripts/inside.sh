@@ -176,7 +176,7 @@ finish_checks() {
   (exit "$status") || not_built "$PWD"
 }
 
-# Builds what the chosen tests need and runs them. Without a number of its own, ctest runs three at a time for each
+# Builds what the chosen tests need and runs them. Without a number of its own, ctest runs four at a time for each
 # core: most wait for processes; those that compute on several ranks count twice (PROCESSORS).
 run_tests() {
   local choice=(--label-exclude '^long$') jobs=() argument files status=0 unbuilt=0 nice=0 checks='' lines= rest='^long$' together=false
@@ -193,7 +193,7 @@ run_tests() {
       shift
       ;;
   esac
-  jobs=(--parallel $((3 * $(nproc))))
+  jobs=(--parallel $((4 * $(nproc))))
   for argument in "$@"; do
     case $argument in
       -j* | --parallel*) jobs=() ;;

@@ -90,7 +90,7 @@ run_openmpi_tests() { # VERSION [CTEST ARGUMENTS]
   # shellcheck disable=SC2086  # one word each
   if [[ -n $files ]]; then cmake --build . --target $files; fi
   ctest --output-on-failure --timeout 300 --no-tests=error --output-junit "$folder/tests.xml" \
-    --parallel $((3 * $(nproc))) "${choice[@]}" "$@" || failed=$?
+    --parallel $((4 * $(nproc))) "${choice[@]}" "$@" || failed=$?
   local file
   for file in quirks/*; do
     if [[ -f $file ]]; then printf 'quirk %s: %s\n' "${file##*/}" "$(<"$file")"; fi
