@@ -31,7 +31,6 @@ std::string program() { return empi::testing::beside("empi-spe10"); }
 class ReservoirOnPods : public testing::Test {
  protected:
   void start(LocalPods& on, int ranks) {
-    on.patience = std::chrono::minutes(3);  // for whole runs, on a machine that others use
     on.slots = 1;
     on.command = {program(), "--out", folder.path("resized")};
     on.command.insert(on.command.end(), arguments.begin(), arguments.end());

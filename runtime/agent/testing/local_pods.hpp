@@ -56,9 +56,9 @@ class LocalPods {
   int slots = 2;
   std::chrono::seconds leaver_grace = kLeaverGrace;
   ProbeMode probe = ProbeMode::All;
-  bool recover = true;               // a program that can goes on without members that are lost
-  std::vector<std::string> wrapper;  // put before the agent's command line, for example valgrind
-  std::chrono::seconds patience{60};
+  bool recover = true;                 // a program that can goes on without members that are lost
+  std::vector<std::string> wrapper;    // put before the agent's command line, for example valgrind
+  std::chrono::seconds patience{180};  // for whole runs, on a machine that others use
 
   // Starts agents and waits until they can be started.
   std::vector<Member> launch(int pods);
