@@ -104,6 +104,26 @@ empi::options::OptionList describe(ManagerOptions& o, Times& t) {
   };
 }
 
+// Stops the manager when this process is told to end, by one of `signals`: blocked in all threads.
+class EndListener {
+ public:
+  EndListener(emj::manager::Manager& manager, const sigset_t& signals)
+      : thread_([&manager, signals] {
+          int number = 0;
+          sigwait(&signals, &number);
+          manager.stop();
+        }) {}
+  ~EndListener() {
+    pthread_kill(thread_.native_handle(), SIGINT);  // where it still waits
+    thread_.join();
+  }
+  EndListener(const EndListener&) = delete;
+  EndListener& operator=(const EndListener&) = delete;
+
+ private:
+  std::thread thread_;
+};
+
 }  // namespace
 
 // What glibc would keep for the next large answer, each thread for itself, is given back: many threads read
@@ -133,11 +153,7 @@ int main(int argc, char** argv) {
   try {
     emj::manager::Manager manager(
         options, [](const std::string& line) { empi::log::info("{}", empi::one_line(line)); });
-    std::thread([&manager, signals] {
-      int number = 0;
-      sigwait(&signals, &number);
-      manager.stop();
-    }).detach();
+    const EndListener listener(manager, signals);
     return manager.run();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "elastic-mpi-operator: %s\n", error.what());
