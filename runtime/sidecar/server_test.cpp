@@ -97,9 +97,10 @@ TEST_F(Sidecar, ServesWhatTheRanksMeasure) {
   // A window may have come to its end just when they began: what they measured then is in the next one.
   eventually("two ranks are seen, that compute", [&] {
     two = scrape(client);
-    return two.value("empi_ranks") == 2 && two.value("empi_mpi_calls_total") == 7 &&
+    return two.value("empi_ranks") == 2 && two.value("empi_mpi_calls_total") > 0 &&
            two.value("empi_useful_seconds_total") > 0;
   });
+  EXPECT_EQ(two.value("empi_mpi_calls_total"), 7);
 
   b.reset();
   a.counters().mpi_calls = 5;
