@@ -202,9 +202,9 @@ AgentResult<Accepted> AgentClient::cancel(const std::string& id, empi::Fence fen
   return accepted("cancelling change " + id, connection_->peer, connection_->ask("DELETE", path));
 }
 
-AgentResult<Accepted> AgentClient::stop(empi::Fence fence, const std::string& reason) {
+AgentResult<Accepted> AgentClient::stop(const empi::StopRequest& request) {
   return accepted("stopping the job", connection_->peer,
-                  connection_->ask("POST", empi::paths::kStop, {{"fence", fence.value}, {"reason", reason}}));
+                  connection_->ask("POST", empi::paths::kStop, request));
 }
 
 AgentResult<Accepted> AgentClient::notice(empi::Fence fence, const std::string& id) {

@@ -78,7 +78,7 @@ class AgentClient {
   AgentResult<Accepted> name_lead(const empi::LeadRequest& request);
   AgentResult<Accepted> change(const empi::ChangeRequest& request);
   AgentResult<Accepted> cancel(const std::string& id, empi::Fence fence);
-  AgentResult<Accepted> stop(empi::Fence fence, const std::string& reason);
+  AgentResult<Accepted> stop(const empi::StopRequest& request);
   AgentResult<Accepted> notice(empi::Fence fence, const std::string& id);
 
   const std::string& address() const;

@@ -204,13 +204,14 @@ TEST(AgentClient, SendsChangesCancelsAndStops) {
   request.remove = {"x"};
   EXPECT_TRUE(client.change(request));
   EXPECT_TRUE(client.cancel("change 1&2", empi::Fence{7}));
-  EXPECT_TRUE(client.stop(empi::Fence{2}, "enough"));
+  EXPECT_TRUE(client.stop({empi::Fence{2}, "enough"}));
   EXPECT_EQ(change["id"], "change-1");
   EXPECT_EQ(change["remove"], json::array({"x"}));
   EXPECT_EQ(cancelled, "change 1&2");
   EXPECT_EQ(fence, "7");
   EXPECT_EQ(stop["fence"], 2);
   EXPECT_EQ(stop["reason"], "enough");
+  EXPECT_FALSE(stop.contains("thisPod")) << "nor a word that older agents have not heard";
 }
 
 TEST(AgentClient, ErrorsAreTyped) {
@@ -251,14 +252,15 @@ TEST(AgentClient, AskedOnAConnectionThatIsBeingClosedItAsksOnANewOne) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, AgentError::Kind::Unauthorized);
   client.use_token("old");
-  const auto stopped = client.stop(empi::Fence{1}, "deleted");
+  const auto stopped = client.stop({empi::Fence{1}, "deleted"});
   EXPECT_TRUE(stopped) << stopped.error().message;
   EXPECT_EQ(agent.requests().size(), 3u);
 }
 
 TEST(AgentClient, ANewConnectionThatIsClosedIsAnAnswer) {
   StubServer agent([](const Request&, Exchange& exchange) { exchange.hang_up(); });
-  const auto stopped = AgentClient("127.0.0.1:" + std::to_string(agent.port()), "t").stop(empi::Fence{1}, "");
+  const auto stopped =
+      AgentClient("127.0.0.1:" + std::to_string(agent.port()), "t").stop({empi::Fence{1}, ""});
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().kind, AgentError::Kind::Unreachable);
   EXPECT_EQ(agent.requests().size(), 1u);

@@ -98,8 +98,9 @@ bool knows_more(const empi::MembershipView& view, const RuntimeView& known) {
 struct HttpRuntime::JobMemory {
   std::string lead_uid;
   std::unique_ptr<PodReports> lead;
-  std::string lead_ip;         // of the pod that answered last as such, while that is there
-  JobCredentials credentials;  // that it is spoken to with
+  std::string lead_ip;          // of the pod that answered last as such, while that is there
+  std::deque<std::string> ips;  // of all pods that were there at the last look
+  JobCredentials credentials;   // that it is spoken to with
   PodReports::Sidecars sidecars;
   std::size_t next_candidate = 0;
   std::string informant_uid;  // the member that answered while the lead did not
@@ -148,6 +149,8 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
     remember(memory, *pod.last_change);
   }
   if (std::ranges::find(candidates, memory.lead_ip, &PodView::ip) == candidates.end()) memory.lead_ip.clear();
+  memory.ips.clear();
+  for (const PodView* pod : candidates) memory.ips.push_back(pod->ip);
   if (candidates.empty()) {
     memory.lead.reset();
     return {};
@@ -316,14 +319,15 @@ Outcome HttpRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
     members.push_back(to_member(member, address_of(member.ip), job));
   const empi::StartRequest request = to_start_request(job.spec, start.fence, std::move(members));
   if (request.members.empty()) return Outcome::refused("a job cannot start without members");
-  return ask_agent(job, start.members.front().ip, soon(),
+  return ask_agent(job, credentials_of(job), start.members.front().ip, soon(),
                    [&](AgentClient& agent) { return agent.start(request); });
 }
 
 Outcome HttpRuntime::name_lead(const ElasticMPIJob& job, const NameLead& lead) {
   const empi::LeadRequest request{empi::Fence{lead.fence}, lead.lead.uid, lead.dead, lead.reason,
                                   empi::Epoch{lead.epoch}, lead.members};
-  return ask_agent(job, lead.lead.ip, soon(), [&](AgentClient& agent) { return agent.name_lead(request); });
+  return ask_agent(job, credentials_of(job), lead.lead.ip, soon(),
+                   [&](AgentClient& agent) { return agent.name_lead(request); });
 }
 
 Outcome HttpRuntime::change(const ElasticMPIJob& job, const SendChange& change) {
@@ -337,11 +341,12 @@ Outcome HttpRuntime::change(const ElasticMPIJob& job, const SendChange& change) 
   request.cause = change.cause;
   const Time now = std::chrono::time_point_cast<Millis>(std::chrono::system_clock::now());
   request.deadline_ms = std::max<std::int64_t>(1000, (change.deadline - now).count());
-  return ask_lead(job, [&](AgentClient& lead) { return lead.change(request); });
+  return ask_lead(job, soon(), [&](AgentClient& lead) { return lead.change(request); });
 }
 
 Outcome HttpRuntime::cancel(const ElasticMPIJob& job, const CancelChange& cancel) {
-  return ask_lead(job, [&](AgentClient& lead) { return lead.cancel(cancel.id, empi::Fence{cancel.fence}); });
+  return ask_lead(job, soon(),
+                  [&](AgentClient& lead) { return lead.cancel(cancel.id, empi::Fence{cancel.fence}); });
 }
 
 // The thread is everybody's: many members, or slow ones, are told in as many passes as that takes.
@@ -356,7 +361,7 @@ Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& not
     if (clock_() >= until)
       return Outcome::retry(std::to_string(memory.told_notice.size()) + " of " +
                             std::to_string(notice.members.size()) + " pods have been told to end so far");
-    const Outcome outcome = ask_agent(job, member.ip, end, [&](AgentClient& agent) {
+    const Outcome outcome = ask_agent(job, credentials_of(job), member.ip, end, [&](AgentClient& agent) {
       return agent.notice(empi::Fence{notice.fence}, notice.id);
     });
     if (!outcome.ok()) return outcome;
@@ -365,27 +370,65 @@ Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& not
   return Outcome::done();
 }
 
-// When nobody may look again: where a look has failed since, whoever led before it is told.
+// When nobody may look again: where a look has failed since, whoever led before it is told; and as its agents
+// have been spoken to, since the status may say nothing of the run that ends any more.
 Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
-  const auto ask = [&](AgentClient& lead) { return lead.stop(empi::Fence{stop.fence}, stop.reason); };
-  const JobMemory& memory = memory_of(job);
-  return memory.lead || memory.lead_ip.empty() ? ask_lead(job, ask)
-                                               : ask_agent(job, memory.lead_ip, soon(), ask);
+  JobMemory& memory = memory_of(job);
+  const bool known = memory.lead || !memory.lead_ip.empty();
+  const auto end = soon();
+  Outcome outcome = Outcome::retry("the lead is not known");
+  if (known) {
+    const auto ask = [&](AgentClient& lead) { return lead.stop({empi::Fence{stop.fence}, stop.reason}); };
+    const auto until = share_of(end, memory.ips.size(), true);
+    outcome = memory.lead ? ask_lead(job, until, ask)
+                          : ask_agent(job, memory.credentials, memory.lead_ip, until, ask);
+    // It has heard another controller since, and the others may not have.
+    if (outcome.ok() || outcome.kind == Outcome::Kind::Conflict) return outcome;
+  }
+  return stop_each(job, stop, end, outcome.message);
 }
 
-Outcome HttpRuntime::ask_agent(const ElasticMPIJob& job, const std::string& ip, Clock::result_type end,
+// Who leads is gone, or others have gone on without it: pods that are not told take their end for a drain.
+// One that hangs costs its share of the time: those that were not reached come first when this is called
+// again.
+Outcome HttpRuntime::stop_each(const ElasticMPIJob& job, const StopJob& stop, Clock::result_type end,
+                               std::string problem) {
+  JobMemory& memory = memory_of(job);
+  std::deque<std::string>& ips = memory.ips;
+  const std::size_t all = ips.size();
+  std::size_t told = 0;
+  for (std::size_t left = all; left > 0 && std::chrono::steady_clock::now() < end; --left) {
+    const std::string ip = std::move(ips.front());
+    ips.pop_front();
+    const Outcome outcome = ask_agent(
+        job, memory.credentials, ip, share_of(end, left, false),
+        [&](AgentClient& agent) { return agent.stop({empi::Fence{stop.fence}, stop.reason, true}); });
+    if (outcome.ok()) {
+      ++told;
+      continue;
+    }
+    problem = outcome.message;
+    ips.push_back(ip);
+  }
+  if (all > 0 && told == all) return Outcome::done();
+  return Outcome::retry(std::to_string(told) + " of " + std::to_string(all) +
+                        " pods have been told to end: " + problem);
+}
+
+Outcome HttpRuntime::ask_agent(const ElasticMPIJob& job, const JobCredentials& credentials,
+                               const std::string& ip, Clock::result_type end,
                                const std::function<AgentResult<Accepted>(AgentClient&)>& ask) {
-  AgentClient client(address_of(ip), "", options_.timeouts, "agent", credentials_of(job));
+  AgentClient client(address_of(ip), "", options_.timeouts, "agent", credentials);
   client.end_by(end);
   bool stale_token = false;
   return to_outcome(with_tokens(tokens_of_(job), client, stale_token, ask));
 }
 
-Outcome HttpRuntime::ask_lead(const ElasticMPIJob& job,
+Outcome HttpRuntime::ask_lead(const ElasticMPIJob& job, Clock::result_type end,
                               const std::function<AgentResult<Accepted>(AgentClient&)>& ask) {
   JobMemory& memory = memory_of(job);
   if (!memory.lead) return Outcome::retry("the lead is not known yet");
-  memory.lead->agent().end_by(soon());
+  memory.lead->agent().end_by(end);
   bool stale_token = false;
   return to_outcome(with_tokens(tokens_of_(job), memory.lead->agent(), stale_token, ask));
 }

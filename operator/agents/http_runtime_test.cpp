@@ -32,7 +32,10 @@ class Lead {
       is_right(request, response);
     });
     server_.Post(empi::paths::kStop, [this](const httplib::Request& request, httplib::Response& response) {
-      if (is_right(request, response)) ++stopped;
+      if (!is_right(request, response)) return;
+      const bool for_itself = json::parse(request.body).value("thisPod", false);
+      if (refuses_to_stop && !for_itself) response.status = 409;
+      if (response.status != 409) ++(for_itself ? stopped_alone : stopped);
     });
     server_.Put(empi::paths::kChange, [this](const httplib::Request& request, httplib::Response& response) {
       is_right(request, response);
@@ -66,7 +69,8 @@ class Lead {
   }
 
   empi::Report report;
-  std::atomic<int> asked{0}, stopped{0};
+  std::atomic<int> asked{0}, stopped{0}, stopped_alone{0};
+  std::atomic<bool> refuses_to_stop{false};
   std::string takes;  // these two: set while nobody asks
   Millis takes_time{0};
 
@@ -135,6 +139,70 @@ TEST(HttpRuntimeTest, AJobWhoseLeadIsGoneIsNotToldToStopWhereItWas) {
   const Outcome outcome = runtime.stop(a_job(), {"uid-0", 1, "the job was deleted"});
   EXPECT_FALSE(outcome.ok()) << "it is not known who leads";
   EXPECT_EQ(lead.stopped, 0);
+}
+
+// A job of three pods, which its first one leads.
+class AJobOfThree : public ::testing::Test {
+ protected:
+  Lead lead{"token"}, member{"token"}, other{"token"};
+  HttpRuntime runtime{[](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {}};
+  ElasticMPIJob job = a_job();
+  std::vector<PodView> pods;
+
+  void SetUp() override {
+    const std::vector<Lead*> agents{&lead, &member, &other};
+    for (std::size_t i = 0; i < agents.size(); ++i) {
+      pods.push_back(agents[i]->pod());
+      agents[i]->report.view.uid = pods[i].uid = "uid-" + std::to_string(i);
+      for (Lead* agent : agents)
+        if (i > 0) agent->report.view.membership.members.push_back({pods[i].uid, "w", pods[i].ip, 1, "n", 0});
+    }
+    ASSERT_TRUE(runtime.observe(job, pods).reachable);
+  }
+  Outcome stop() { return runtime.stop(job, {"uid-0", 1, "it has failed"}); }
+};
+
+TEST_F(AJobOfThree, IsToldToStopByItsLeadAlone) {
+  EXPECT_TRUE(stop().ok());
+  EXPECT_EQ(lead.stopped, 1);
+  EXPECT_EQ(lead.stopped_alone + member.stopped_alone + other.stopped_alone, 0);
+}
+
+// Nobody was told, and the others took the end of their pods for a drain: they went on for a quarter of a
+// minute.
+TEST_F(AJobOfThree, IsToldToStopPodByPodWhenItsLeadIsGone) {
+  EXPECT_TRUE(runtime.observe(job, {pods[1], pods[2]}).lead_silent);
+  const Outcome outcome = stop();
+  EXPECT_TRUE(outcome.ok()) << outcome.message;
+  EXPECT_EQ(lead.stopped + lead.stopped_alone, 0);
+  EXPECT_EQ(member.stopped_alone, 1);
+  EXPECT_EQ(other.stopped_alone, 1);
+}
+
+TEST_F(AJobOfThree, IsToldToStopPodByPodWhenItsLeadDoesNotAnswer) {
+  lead.takes = "another token";
+  const Outcome outcome = stop();
+  EXPECT_FALSE(outcome.ok());
+  EXPECT_NE(outcome.message.find("2 of 3 pods"), std::string::npos) << outcome.message;
+  EXPECT_EQ(member.stopped_alone, 1);
+  EXPECT_EQ(other.stopped_alone, 1);
+  lead.takes = "token";
+  EXPECT_TRUE(stop().ok());
+}
+
+// Another controller has the job: what the lead has heard of that the others may not have.
+TEST_F(AJobOfThree, IsNotToldToStopPodByPodWhenItsLeadRefuses) {
+  lead.refuses_to_stop = true;
+  EXPECT_EQ(stop().kind, Outcome::Kind::Conflict);
+  EXPECT_EQ(lead.stopped_alone + member.stopped_alone + other.stopped_alone, 0);
+}
+
+// Of many that hang only some are reached in the time that there is.
+TEST_F(AJobOfThree, IsToldToStopWhereItWasNotReachedTheFirstTime) {
+  EXPECT_TRUE(runtime.observe(job, {pods[1], pods[2]}).lead_silent);
+  member.takes_time = Millis(2100);
+  for (int time = 0; time < 3 && other.stopped_alone == 0; ++time) EXPECT_FALSE(stop().ok());
+  EXPECT_EQ(other.stopped_alone, 1);
 }
 
 // Its link is cut, and each question costs a timeout. What another member knows of it is what the next lead

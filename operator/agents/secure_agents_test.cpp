@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <thread>
 
 #include "operator/agents/http_runtime.hpp"
@@ -51,6 +52,7 @@ class SecureAgent {
       report.view.membership.members = {{"uid-0", "w-0", "10.0.0.1:1", 1, "n", 0}};
       response.set_content(json(report).dump(), "application/json");
     });
+    server_.Post(empi::paths::kStop, [this](const httplib::Request&, httplib::Response&) { ++stopped; });
     port_ = server_.open("127.0.0.1", 0);
     thread_ = std::thread([this] { server_.listen_after_bind(); });
     server_.wait_until_ready();
@@ -61,26 +63,43 @@ class SecureAgent {
   }
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
 
+  std::atomic<int> stopped{0};
+
  private:
   empi::HttpServer server_;
   int port_ = 0;
   std::thread thread_;
 };
 
-RuntimeView look(const std::string& address, const JobCredentials& as) {
+// A job that runs, and speaks TLS when there are credentials.
+ElasticMPIJob a_secure_job() {
   ElasticMPIJob job;
   job.metadata.name = "job";
   job.status.epoch = 1;
   job.status.fence = 1;
+  job.status.mutual_tls = true;
+  return job;
+}
+
+PodView secure_pod(const std::string& address) {
   PodView pod;
   pod.uid = "uid-0";
   pod.name = "w-0";
   pod.ip = address;
+  return pod;
+}
+
+HttpRuntime controller(JobCredentials as) {
   HttpRuntimeOptions options;
   options.timeouts = {Millis(2000), Millis(20000)};
-  options.credentials_of = [&](const ElasticMPIJob&) { return as; };
-  return HttpRuntime([](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, options)
-      .observe(job, {pod});
+  options.credentials_of = [as = std::move(as)](const ElasticMPIJob& job) {
+    return job.status.mutual_tls ? as : nullptr;
+  };
+  return {[](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, options};
+}
+
+RuntimeView look(const std::string& address, const JobCredentials& as) {
+  return controller(as).observe(a_secure_job(), {secure_pod(address)});
 }
 
 TEST(SecureAgents, AreSpokenToByTheirController) {
@@ -95,6 +114,22 @@ TEST(SecureAgents, AreSpokenToByTheirController) {
     EXPECT_FALSE(view.reachable);
     EXPECT_THAT(view.problem, HasSubstr("TLS: the peer's certificate is not accepted"));
   }
+}
+
+// The status of a job that is to start again says nothing of the run that ends any more: its agents were told
+// in plain HTTP, by the token for whoever listened, and did not take it.
+TEST(SecureAgents, AreToldToStopAsTheyHaveBeenSpokenTo) {
+  const Authority authority("secret", "job");
+  SecureAgent agent(authority);
+  HttpRuntime runtime = controller(credentials(authority, std::nullopt));
+  ElasticMPIJob job = a_secure_job();
+  ASSERT_TRUE(runtime.observe(job, {secure_pod(agent.address())}).reachable);
+  job.status.epoch = 7;  // so that nobody is believed to lead
+  ASSERT_FALSE(runtime.observe(job, {secure_pod(agent.address())}).reachable);
+  job.status = {};
+  const Outcome outcome = runtime.stop(job, {"uid-0", 1, "it is to start again"});
+  EXPECT_TRUE(outcome.ok()) << outcome.message;
+  EXPECT_EQ(agent.stopped, 1);
 }
 
 // A pod of the job, so its certificate is good; what it answers need not be.

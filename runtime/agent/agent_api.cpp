@@ -155,9 +155,7 @@ ApiAnswer Agent::report(std::int64_t since) {
 }
 
 ApiAnswer Agent::stop(const json& request) {
-  const Fence fence{wire::integer<std::int64_t>(request.at("fence"))};
-  const std::string reason = request.value("reason", "stopped by the controller");
-  return ask([this, fence, reason] { return pod_.stop(fence, reason); });
+  return ask([this, r = request.get<StopRequest>()] { return pod_.stop(r); });
 }
 
 ApiAnswer Agent::notice(const json& request) {

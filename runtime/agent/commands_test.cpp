@@ -161,6 +161,18 @@ TEST_F(Commands, StopEndsTheJob) {
   EXPECT_NE(pods.termination_log(members[1].uid).find("enough"), std::string::npos);
 }
 
+TEST_F(Commands, APodEndsByItselfWhenTheLeadCannotBeTold) {
+  const auto members = begin(2);
+  pods.wait_until("the member's ranks run", [&] { return pods.ranks(members[1].uid).size() == 2; });
+  pods.signal(members[0].uid, SIGSTOP);
+  EXPECT_EQ(pods.call("POST", members[1], paths::kStop, R"({"fence":1})").status, 409);
+  const char* request = R"({"fence":1,"reason":"enough","thisPod":true})";
+  EXPECT_EQ(pods.call("POST", members[1], paths::kStop, request).status, 200);
+  EXPECT_EQ(pods.wait_for_end(members[1].uid), 0);
+  EXPECT_NE(pods.termination_log(members[1].uid).find("enough"), std::string::npos);
+  pods.signal(members[0].uid, SIGKILL);
+}
+
 pid_t janitor_of(pid_t agent) {
   const std::string tasks = "/proc/" + std::to_string(agent) + "/task/" + std::to_string(agent) + "/children";
   std::ifstream children(tasks);

@@ -234,6 +234,16 @@ void from_json(const json& j, LeadRequest& r) {
   r.members = j.value("members", std::vector<std::string>{});
 }
 
+void to_json(json& j, const StopRequest& r) {
+  j = {{"fence", r.fence.value}, {"reason", r.reason}};
+  if (r.this_pod) j["thisPod"] = true;
+}
+void from_json(const json& j, StopRequest& r) {
+  wire::get_integer(j, "fence", r.fence.value);
+  r.reason = j.value("reason", StopRequest{}.reason);
+  r.this_pod = j.value("thisPod", false);
+}
+
 void to_json(json& j, const JobOutcome& o) {
   j = {{"result", to_string(o.result)}, {"reason", o.reason}, {"exitCode", o.exit_code}, {"tail", o.tail}};
   if (o.last_change) j["lastChange"] = *o.last_change;

@@ -28,11 +28,13 @@ inline constexpr char kFence[] = "/v1/fence";    // PUT {"fence": n}: this contr
 inline constexpr char kLead[] = "/v1/lead";      // PUT LeadRequest, to the one that is to lead
 inline constexpr char kNotice[] =
     "/v1/notice";  // POST {"id": text, "fence": n}: the program is to end, to be started again
-inline constexpr char kStop[] = "/v1/stop";  // POST {"fence": n, "reason": text}: ends the job
+inline constexpr char kStop[] = "/v1/stop";  // POST StopRequest
 // Agent -> agent.
 inline constexpr char kMessage[] = "/v1/agent";  // POST, see runtime/agent
 }  // namespace paths
 
+void to_json(nlohmann::json& j, const StopRequest& r);
+void from_json(const nlohmann::json& j, StopRequest& r);
 void to_json(nlohmann::json& j, const Member& m);
 void from_json(const nlohmann::json& j, Member& m);
 void to_json(nlohmann::json& j, const Membership& m);

@@ -44,6 +44,14 @@ struct LeadRequest {
   std::vector<std::string> members = {};
 };
 
+// The job is to end: to the lead, which tells the others. Where the lead cannot be told, to each pod for
+// itself.
+struct StopRequest {
+  Fence fence;
+  std::string reason = "stopped by the controller";  // in words, for the outcome
+  bool this_pod = false;                             // it ends whoever leads
+};
+
 // Travels as text, "" while the job runs.
 enum class JobResult { Running, Succeeded, Failed, Stopped };
 std::string_view to_string(JobResult result);  // "", "succeeded", "failed", "stopped"

@@ -80,11 +80,12 @@ ApiAnswer Pod::cancel_change(const std::string& id, Fence fence) {
   return answer;
 }
 
-ApiAnswer Pod::stop(Fence fence, const std::string& reason) {
-  if (ApiAnswer a = check_controller(fence); a.status != 200) return a;
-  if (started_ && !is_lead()) return refuse(409, "pod " + self_.uid + " is not the lead: ask " + lead_uid_);
-  JobOutcome outcome{JobResult::Stopped, reason, 0, {}, {}};
-  if (lead_) {
+ApiAnswer Pod::stop(const StopRequest& request) {
+  if (ApiAnswer a = check_controller(request.fence); a.status != 200) return a;
+  if (started_ && !is_lead() && !request.this_pod)
+    return refuse(409, "pod " + self_.uid + " is not the lead: ask " + lead_uid_);
+  JobOutcome outcome{JobResult::Stopped, request.reason, 0, {}, {}};
+  if (is_lead()) {
     lead_->stop(outcome);
     outcome.last_change = lead_->last_change();
     follow_lead();

@@ -50,7 +50,7 @@ class Pod {
   ApiAnswer cancel_change(const std::string& id, Fence fence);
   ApiAnswer check_controller(Fence fence);          // status 200: go on
   ApiAnswer name_lead(const LeadRequest& request);  // this pod, or it leads already
-  ApiAnswer stop(Fence fence, const std::string& reason);
+  ApiAnswer stop(const StopRequest& request);
   MembershipView view() const;
   std::vector<ChangeStatus> known_changes() const;
   std::vector<WindowSample> known_samples(std::int64_t since) const;

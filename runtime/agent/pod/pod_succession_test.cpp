@@ -50,6 +50,19 @@ TEST_F(APodOfARecoverableJob, LeadsWhenItIsNamed) {
   EXPECT_TRUE(orders.contains(RankOrder::Kind::Recover)) << "its own ranks are told, too";
 }
 
+// The job is over for its controller, who cannot tell the lead so.
+TEST_F(APodOfARecoverableJob, EndsWhenItIsToldToThoughAnotherOneLeads) {
+  EXPECT_EQ(pod.stop({Fence{1}, "enough"}).status, 409) << "the lead is to be told";
+  EXPECT_EQ(pod.stop({Fence{0}, "enough", true}).status, 409) << "of a controller that is not it any more";
+  edges.run();
+  EXPECT_FALSE(edges.outcome);
+  EXPECT_EQ(pod.stop({Fence{1}, "enough", true}).status, 200);
+  edges.run();
+  ASSERT_TRUE(edges.outcome);
+  EXPECT_EQ(edges.outcome->result, JobResult::Stopped);
+  EXPECT_EQ(edges.outcome->reason, "enough");
+}
+
 // As an ordinary pod it had given the other one up: it was never asked what it knows (seed 9148 of the loops'
 // histories).
 TEST_F(APodOfARecoverableJob, ReachesEveryMemberWhenItIsNamed) {
