@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "operator/agents/testing/lead.hpp"
+
+namespace emj {
+namespace {
+
+using testing_lead::a_job;
+using testing_lead::Lead;
+
+// Its pods would wait for a planned leave until their grace is over.
+TEST(HttpRuntimeTest, AJobIsToldToStopThoughTheLastLookAtItFailed) {
+  HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {});
+  Lead lead("token");
+  EXPECT_TRUE(runtime.observe(a_job(), {lead.pod()}).reachable);
+  lead.takes = "another token";
+  EXPECT_FALSE(runtime.observe(a_job(), {lead.pod()}).reachable);
+  lead.takes = "token";
+  const Outcome outcome = runtime.stop(a_job(), {"uid-0", 1, "the job was deleted"});
+  EXPECT_TRUE(outcome.ok()) << outcome.message;
+  EXPECT_EQ(lead.stopped, 1);
+}
+
+// Nobody answers at the address of a pod that is gone, or another job's agent does.
+TEST(HttpRuntimeTest, AJobWhoseLeadIsGoneIsNotToldToStopWhereItWas) {
+  HttpRuntime runtime([&](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {});
+  Lead lead("token");
+  EXPECT_TRUE(runtime.observe(a_job(), {lead.pod()}).reachable);
+  EXPECT_FALSE(runtime.observe(a_job(), {}).reachable);
+  const Outcome outcome = runtime.stop(a_job(), {"uid-0", 1, "the job was deleted"});
+  EXPECT_FALSE(outcome.ok()) << "it is not known who leads";
+  EXPECT_EQ(lead.stopped, 0);
+}
+
+// A job of three pods, which its first one leads.
+class AJobOfThree : public ::testing::Test {
+ protected:
+  Lead lead{"token"}, member{"token"}, other{"token"};
+  HttpRuntime runtime{[](const ElasticMPIJob&) { return std::vector<std::string>{"token"}; }, {}};
+  ElasticMPIJob job = a_job();
+  std::vector<PodView> pods;
+
+  void SetUp() override {
+    const std::vector<Lead*> agents{&lead, &member, &other};
+    for (std::size_t i = 0; i < agents.size(); ++i) {
+      pods.push_back(agents[i]->pod());
+      agents[i]->report.view.uid = pods[i].uid = "uid-" + std::to_string(i);
+      for (Lead* agent : agents)
+        if (i > 0) agent->report.view.membership.members.push_back({pods[i].uid, "w", pods[i].ip, 1, "n", 0});
+    }
+    ASSERT_TRUE(runtime.observe(job, pods).reachable);
+  }
+  Outcome stop() { return runtime.stop(job, {"uid-0", 1, "it has failed"}); }
+};
+
+TEST_F(AJobOfThree, IsToldToStopByItsLeadAlone) {
+  EXPECT_TRUE(stop().ok());
+  EXPECT_EQ(lead.stopped, 1);
+  EXPECT_EQ(lead.stopped_alone + member.stopped_alone + other.stopped_alone, 0);
+}
+
+// Nobody was told, and the others took the end of their pods for a drain: they went on for a quarter of a
+// minute.
+TEST_F(AJobOfThree, IsToldToStopPodByPodWhenItsLeadIsGone) {
+  EXPECT_TRUE(runtime.observe(job, {pods[1], pods[2]}).lead_silent);
+  const Outcome outcome = stop();
+  EXPECT_TRUE(outcome.ok()) << outcome.message;
+  EXPECT_EQ(lead.stopped + lead.stopped_alone, 0);
+  EXPECT_EQ(member.stopped_alone, 1);
+  EXPECT_EQ(other.stopped_alone, 1);
+}
+
+TEST_F(AJobOfThree, IsToldToStopPodByPodWhenItsLeadDoesNotAnswer) {
+  lead.takes = "another token";
+  const Outcome outcome = stop();
+  EXPECT_FALSE(outcome.ok());
+  EXPECT_NE(outcome.message.find("2 of 3 pods"), std::string::npos) << outcome.message;
+  EXPECT_EQ(member.stopped_alone, 1);
+  EXPECT_EQ(other.stopped_alone, 1);
+  lead.takes = "token";
+  EXPECT_TRUE(stop().ok());
+}
+
+// Another controller has the job: what the lead has heard of that the others may not have.
+TEST_F(AJobOfThree, IsNotToldToStopPodByPodWhenItsLeadRefuses) {
+  lead.refuses_to_stop = true;
+  EXPECT_EQ(stop().kind, Outcome::Kind::Conflict);
+  EXPECT_EQ(lead.stopped_alone + member.stopped_alone + other.stopped_alone, 0);
+}
+
+// Of many that hang only some are reached in the time that there is.
+TEST_F(AJobOfThree, IsToldToStopWhereItWasNotReachedTheFirstTime) {
+  EXPECT_TRUE(runtime.observe(job, {pods[1], pods[2]}).lead_silent);
+  member.takes_time = Millis(2100);
+  for (int time = 0; time < 3 && other.stopped_alone == 0; ++time) EXPECT_FALSE(stop().ok());
+  EXPECT_EQ(other.stopped_alone, 1);
+}
+
+// Agents of one job that answer slowly kept a thread of everybody's for as long as all of them took.
+TEST(HttpRuntimeTest, ManyMembersAreGivenNoticeInAsManyPassesAsThatTakes) {
+  std::vector<std::unique_ptr<Lead>> agents;
+  GiveNotice notice{"change-1", 1, {}};
+  for (int i = 0; i < 5; ++i) {
+    agents.push_back(std::make_unique<Lead>("t"));
+    notice.members.push_back(
+        {"w-" + std::to_string(i), "uid-" + std::to_string(i), agents.back()->address(), i});
+  }
+  std::chrono::steady_clock::time_point now{};
+  HttpRuntime runtime(
+      [](const ElasticMPIJob&) { return std::vector<std::string>{"t"}; }, {},
+      [&] { return now += std::chrono::milliseconds(700); });  // a look at the clock is so late
+  int passes = 1;
+  for (; !runtime.give_notice(a_job(), notice).ok(); ++passes) ASSERT_LT(passes, 10);
+  EXPECT_GT(passes, 1);
+  for (const auto& agent : agents) EXPECT_EQ(agent->asked, 1) << "told once";
+  notice.id = "change-2";
+  while (!runtime.give_notice(a_job(), notice).ok()) ASSERT_LT(++passes, 20);
+  for (const auto& agent : agents) EXPECT_EQ(agent->asked, 2);
+}
+
+}  // namespace
+}  // namespace emj
