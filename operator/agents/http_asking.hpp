@@ -49,7 +49,8 @@ inline std::chrono::steady_clock::time_point share_of(std::chrono::steady_clock:
                                                       std::size_t members, bool trusted) {
   const auto now = std::chrono::steady_clock::now();
   const auto left = end - now;
-  const auto enough = std::clamp<std::int64_t>(left / kShortestShare, 1, static_cast<std::int64_t>(members));
+  const auto enough = std::clamp<std::int64_t>(left / kShortestShare, 1,
+                                               std::max<std::int64_t>(1, static_cast<std::int64_t>(members)));
   return now + left / (trusted && members > 1 ? 2 : enough);
 }
 

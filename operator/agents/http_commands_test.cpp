@@ -85,9 +85,18 @@ TEST_F(AJobOfThree, IsToldToStopPodByPodWhenItsLeadDoesNotAnswer) {
   EXPECT_TRUE(stop().ok());
 }
 
+// A job that is kept by a foreign finalizer is told at each pass, without a look between: the second time
+// there was nobody left to share the time among, and the operator ended by a division by zero.
+TEST_F(AJobOfThree, IsToldToStopAgainThoughAllHaveHeard) {
+  lead.refuses_by = 500;
+  EXPECT_TRUE(stop().ok());
+  EXPECT_EQ(lead.stopped_alone + member.stopped_alone + other.stopped_alone, 3);
+  EXPECT_FALSE(stop().ok());
+}
+
 // Another controller has the job: what the lead has heard of that the others may not have.
 TEST_F(AJobOfThree, IsNotToldToStopPodByPodWhenItsLeadRefuses) {
-  lead.refuses_to_stop = true;
+  lead.refuses_by = 409;
   EXPECT_EQ(stop().kind, Outcome::Kind::Conflict);
   EXPECT_EQ(lead.stopped_alone + member.stopped_alone + other.stopped_alone, 0);
 }

@@ -32,8 +32,10 @@ class Lead {
     server_.Post(empi::paths::kStop, [this](const httplib::Request& request, httplib::Response& response) {
       if (!is_right(request, response)) return;
       const bool for_itself = nlohmann::json::parse(request.body).value("thisPod", false);
-      if (refuses_to_stop && !for_itself) response.status = 409;
-      if (response.status != 409) ++(for_itself ? stopped_alone : stopped);
+      if (refuses_by != 0 && !for_itself)
+        response.status = refuses_by;
+      else
+        ++(for_itself ? stopped_alone : stopped);
     });
     server_.Put(empi::paths::kChange, [this](const httplib::Request& request, httplib::Response& response) {
       is_right(request, response);
@@ -68,8 +70,8 @@ class Lead {
 
   empi::Report report;
   std::atomic<int> asked{0}, stopped{0}, stopped_alone{0};
-  std::atomic<bool> refuses_to_stop{false};
-  std::string takes;  // these two: set while nobody asks
+  std::atomic<int> refuses_by{0};  // to stop its job: an HTTP status
+  std::string takes;               // these two: set while nobody asks
   Millis takes_time{0};
 
  private:
