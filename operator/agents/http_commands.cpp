@@ -88,18 +88,15 @@ Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& not
 // When nobody may look again: where a look has failed since, whoever led before it is told; and as its agents
 // have been spoken to, since the status may say nothing of the run that ends any more.
 Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
-  JobMemory& memory = memory_of(job);
-  const bool known = memory.lead || !memory.lead_ip.empty();
+  const JobMemory& memory = memory_of(job);
   const auto end = soon();
-  Outcome outcome = Outcome::retry("the lead is not known");
-  if (known) {
-    const auto ask = [&](AgentClient& lead) { return lead.stop({empi::Fence{stop.fence}, stop.reason}); };
-    const auto until = share_of(end, memory.ips.size(), true);
-    outcome = memory.lead ? ask_lead(job, until, ask)
-                          : ask_agent(job, memory.credentials, memory.lead_ip, until, ask);
-    // It has heard another controller since, and the others may not have.
-    if (outcome.ok() || outcome.kind == Outcome::Kind::Conflict) return outcome;
-  }
+  const auto until = share_of(end, memory.ips.size(), true);
+  const auto ask = [&](AgentClient& lead) { return lead.stop({empi::Fence{stop.fence}, stop.reason}); };
+  const Outcome outcome = memory.lead || memory.lead_ip.empty()
+                              ? ask_lead(job, until, ask)
+                              : ask_agent(job, memory.credentials, memory.lead_ip, until, ask);
+  // It has heard another controller since, and the others may not have.
+  if (outcome.ok() || outcome.kind == Outcome::Kind::Conflict) return outcome;
   return stop_each(job, stop, end, outcome.message);
 }
 
