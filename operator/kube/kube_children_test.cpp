@@ -136,6 +136,21 @@ TEST_F(KubeClusterTest, ForeignObjectsOfAChildsNameAreNeverTouched) {
   }
 }
 
+// The create is refused for what is gone when it is asked whose that is.
+TEST_F(KubeClusterTest, AForeignObjectThatHasJustGoneKeepsNothingFromBeingMade) {
+  for (const std::string& path : {secret_path, service_path, policy_path}) {
+    SCOPED_TRACE(path);
+    server.clear();
+    put(manifest);
+    server.put(path, {{"metadata", {{"name", path.substr(path.rfind('/') + 1)}, {"namespace", "a"}}}});
+    server.let_vanish(path);
+    Operator op(*this);
+    const Outcome made = create_pod(op);
+    EXPECT_TRUE(made.ok()) << made.message;
+    EXPECT_EQ(kube::controller_uid_of(server.object(path)), "uid-job");
+  }
+}
+
 // The job was deleted and made again: its predecessor's children are collected within moments.
 TEST_F(KubeClusterTest, ThePredecessorsChildrenAreWaitedForWithoutAFuss) {
   const json owner = {{"apiVersion", kApiVersion},
