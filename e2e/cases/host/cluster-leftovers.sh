@@ -86,6 +86,33 @@ up_halfway() {
   fail 'the start gets half way in two minutes'
 }
 
+# Waits for $upping and sets $status. What does not end says what each of its processes waits for.
+ends_in_a_minute() { # WHAT
+  local stat pid
+  status=0
+  for ((tries = 0; tries < 600; ++tries)); do
+    if [[ ! -e /proc/$upping ]] || grep -q '^State:.*Z' "/proc/$upping/status" 2>/dev/null; then
+      wait "$upping" || status=$?
+      return
+    fi
+    sleep 0.1
+  done
+  cat "$work/up.log" >&2
+  for stat in /proc/[0-9]*/stat; do
+    # The sixth field is the session; the second may have spaces.
+    [[ $(awk '{ sub(/.*\) /, ""); print $4 }' "$stat" 2>/dev/null) == "$upping" ]] || continue
+    pid=${stat//[^0-9]/}
+    {
+      echo "process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
+      grep -E '^(State|PPid|SigPnd|ShdPnd|SigBlk|SigIgn|SigCgt)' "/proc/$pid/status" | paste -sd' '
+      cat "/proc/$pid/wchan" "/proc/$pid/syscall" "/proc/$pid/stack"
+      ls -l "/proc/$pid/fd"
+    } >&2 2>/dev/null || true
+  done
+  kill -9 -- "-$upping"
+  fail "$1 ends in a minute"
+}
+
 settings >"$work/before"
 
 up
@@ -108,8 +135,7 @@ nothing_left 'the death of process 1'
 
 up_halfway
 kill -INT -- "-$upping"
-status=0
-wait "$upping" || status=$?
+ends_in_a_minute 'an interrupted start'
 [[ $status != 0 ]] || fail 'an interrupted start does not end as a success'
 nothing_left 'Ctrl-C during the start'
 
@@ -126,12 +152,7 @@ case_runs || { cat "$work/up.log" >&2; fail 'a case begins in two minutes'; }
 kill -INT -- "-$upping"
 sleep 1 # somebody is impatient: it is being cleaned up, or is over
 kill -INT -- "-$upping" 2>/dev/null || true
-for ((tries = 0; tries < 600; ++tries)); do
-  if [[ ! -e /proc/$upping ]] || grep -q '^State:.*Z' "/proc/$upping/status" 2>/dev/null; then break; fi
-  sleep 0.1
-done
-[[ $tries -lt 600 ]] || { kill -9 -- "-$upping"; fail 'a run of cases that is interrupted ends in a minute'; }
-wait "$upping" || true
+ends_in_a_minute 'a run of cases that is interrupted'
 nothing_left 'Ctrl-C, twice, during a case'
 
 up_halfway
