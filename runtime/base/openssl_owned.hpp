@@ -23,10 +23,10 @@ struct Free {
 template <class T>
 using Owned = std::unique_ptr<T, Free>;
 
-// Of this thread, which are forgotten.
-inline std::string last_error() {
+// What `code` says. The errors of this thread are forgotten.
+inline std::string take_error(unsigned long code) {
   char text[256] = "unknown reason";
-  if (const unsigned long code = ERR_peek_last_error()) {
+  if (code != 0) {
     const char* reason = ERR_reason_error_string(code);
     if (reason) return ERR_clear_error(), reason;
     ERR_error_string_n(code, text, sizeof text);
@@ -34,5 +34,7 @@ inline std::string last_error() {
   ERR_clear_error();
   return text;
 }
+// What has come of the others.
+inline std::string last_error() { return take_error(ERR_peek_last_error()); }
 
 }  // namespace empi::tls

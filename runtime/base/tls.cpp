@@ -233,16 +233,17 @@ int Session::until_done(Call call, Clock::time_point until) {
     const int error = SSL_get_error(connection, result);
     if (error == SSL_ERROR_ZERO_RETURN) return 0;
     if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) {
-      // To be told apart from an answer that was cut: HTTP knows where its messages end.
+      // To be told apart from an answer that was cut: HTTP knows where its messages end. The first error is
+      // the cause: the alert that OpenSSL sends for it may fail, too.
       if (error == SSL_ERROR_SYSCALL ||
-          ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
+          ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING) {
         ERR_clear_error();
         if (problem_.empty() && !SSL_is_init_finished(connection))
           problem_ = "TLS: the peer closed the connection";
         return 0;
       }
       const long verdict = SSL_get_verify_result(connection);
-      problem_ = "TLS: " + (verdict == X509_V_OK ? last_error()
+      problem_ = "TLS: " + (verdict == X509_V_OK ? take_error(ERR_peek_error())
                                                  : std::string("the peer's certificate is not accepted: ") +
                                                        X509_verify_cert_error_string(verdict));
       ERR_clear_error();
