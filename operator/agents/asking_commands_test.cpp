@@ -53,6 +53,46 @@ TEST_F(AskingCommandsTest, WhoIsTooSlowToBeToldToStopIsToldOnceMore) {
   for (const char* job : {"slow", "hung", "gone"}) EXPECT_TRUE(agents_.forgotten(job)) << job;
 }
 
+// The next run is there meanwhile, and waits for the first time only.
+TEST_F(AskingCommandsTest, NobodyIsToldTwiceWhomTheNextRunWaitsFor) {
+  agents_.be_too_slow_to_stop("a", 1000);
+  agents_.hang("a", true);
+  EXPECT_TRUE(runtime_.stop(job_named("a"), {}).ok());
+  agents_.wait_until_ending(1);
+  EXPECT_FALSE(runtime_.start(job_named("a"), {}).ok()) << "it is being told";
+  agents_.hang("b", true);  // the second time would be behind this one
+  EXPECT_TRUE(runtime_.stop(job_named("b"), {}).ok());
+  EXPECT_FALSE(prepared("a"));
+  agents_.hang("a", false);
+  wait_for("a");
+  EXPECT_TRUE(pass("a").reachable);
+  EXPECT_TRUE(runtime_.start(job_named("a"), {}).ok());
+  agents_.hang("b", false);
+  runtime_.finish_stops(kLong);
+  EXPECT_EQ(std::ranges::count(agents_.wait_until_ending(2), "a"), 1);
+}
+
+// One of many that are silent can go on yet, if it is looked at in time. It waited for the ends of the
+// others, four seconds each.
+TEST_F(AskingCommandsTest, ASilentJobIsLookedAtBeforeThoseAreEndedThatHaveCostTime) {
+  const std::vector<std::string> hung{"a", "b", "c", "d"};
+  for (const std::string& job : hung) {
+    agents_.silence(job, true);
+    EXPECT_FALSE(pass(job).reachable);
+  }
+  agents_.silence("lives", true);
+  EXPECT_FALSE(pass("lives").reachable);
+  for (const std::string& job : hung) agents_.hang(job, true);
+  for (const std::string& job : hung) EXPECT_TRUE(runtime_.stop(job_named(job), {}).ok());
+  agents_.wait_until_ending(2);  // all threads that may
+  EXPECT_TRUE(prepared("lives")) << "by its last answer";
+  agents_.hang("a", false);
+  agents_.hang("b", false);
+  agents_.wait_until_asked("lives", 2);
+  for (const char* job : {"c", "d"}) agents_.hang(job, false);
+  runtime_.finish_stops(kLong);
+}
+
 // They answer every question at once, and no command.
 TEST_F(AskingCommandsTest, JobsThatAreSlowToObeyHoldOneThreadThatLooksAfterJobs) {
   for (const char* job : {"a", "b", "c"}) {

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace emj {
+namespace {
+
+bool ends_a_program(AskingLane lane) { return lane == AskingLane::Stops || lane == AskingLane::SlowStops; }
+
+}  // namespace
 
 AskingCrews::AskingCrews(CrewSizes sizes) {
   const std::array<int, 4> threads{sizes.news, sizes.quick, sizes.slow, sizes.stops};
@@ -37,7 +41,7 @@ void AskingCrews::work(Crew& crew) {
     taken->question = nullptr;
     lock.lock();
     --crew.busy;
-    if (taken->lane == AskingLane::Stops) ended_stop(taken->job);
+    if (ends_a_program(taken->lane)) ended_stop(taken->job);
   }
 }
 
@@ -45,19 +49,19 @@ std::optional<AskingCrews::Waiting> AskingCrews::next(const Crew& crew) {
   for (const AskingLane lane : crew.lanes) {
     auto& waiting = in(lane);
     if (waiting.empty()) continue;
-    const auto first = lane == AskingLane::Stops ? next_stop() : waiting.begin();
+    const auto first = ends_a_program(lane) ? next_stop(lane) : waiting.begin();
     Waiting taken = std::move(*first);
     waiting.erase(first);
-    if (lane == AskingLane::Stops) ++being_ended_[taken.job.namespace_name];
+    if (ends_a_program(lane)) ++being_ended_[taken.job.namespace_name];
     return taken;
   }
   return std::nullopt;
 }
 
-std::deque<AskingCrews::Waiting>::iterator AskingCrews::next_stop() {
-  return std::ranges::min_element(in(AskingLane::Stops), {}, [&](const Waiting& waiting) {
+std::deque<AskingCrews::Waiting>::iterator AskingCrews::next_stop(AskingLane lane) {
+  return std::ranges::min_element(in(lane), {}, [&](const Waiting& waiting) {
     const auto found = being_ended_.find(waiting.job.namespace_name);
-    return std::tuple(waiting.cost_time, found == being_ended_.end() ? 0 : found->second);
+    return found == being_ended_.end() ? 0 : found->second;
   });
 }
 
@@ -95,12 +99,13 @@ bool AskingCrews::put(const JobKey& job, AskingLane lane, Question question) {
 
 void AskingCrews::put_stop(const JobKey& job, bool cost_time, Question question) {
   const std::lock_guard lock(mutex_);
-  queue({job, AskingLane::Stops, std::move(question), cost_time});
+  queue({job, cost_time ? AskingLane::SlowStops : AskingLane::Stops, std::move(question)});
 }
 
 bool AskingCrews::drop_stop(const JobKey& job) {
   const std::lock_guard lock(mutex_);
-  return std::erase_if(in(AskingLane::Stops), [&](const Waiting& waiting) { return waiting.job == job; }) > 0;
+  const auto its = [&](const Waiting& waiting) { return waiting.job == job; };
+  return std::erase_if(in(AskingLane::Stops), its) + std::erase_if(in(AskingLane::SlowStops), its) > 0;
 }
 
 void AskingCrews::hurry(const JobKey& job) {

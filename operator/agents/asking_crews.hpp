@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that ask agents, and the lanes in which questions wait for them. An agent is the tenant's: what
-// can take seconds waits for others that can, and the others do not wait for it. So each lane but Slow has a
-// thread that serves no worse one; what is slow waits for programs that are to end, whose pods go meanwhile.
+// can take seconds waits for others that can, and the others do not wait for it. So each lane but the slow
+// ones has a thread that serves no worse one; what is slow waits for programs that are to end, whose pods go
+// meanwhile. But a job that is silent may go on yet, and does not wait for the ends of those that are.
 #pragma once
 #include <array>
 #include <condition_variable>
@@ -19,16 +20,17 @@
 namespace emj {
 
 enum class AskingLane {
-  News,   // an event waits for it
-  Looks,  // nobody does
-  Slow,   // about jobs that have cost time
-  Stops   // programs to be ended, of which many can hang at once
+  News,      // an event waits for it
+  Looks,     // nobody does
+  Slow,      // about jobs that have cost time
+  Stops,     // programs to be ended, of which many can hang at once
+  SlowStops  // of jobs that have cost time
 };
 
 struct CrewSizes {
   int news = 2;   // urgent questions only
   int quick = 3;  // these first, then the others
-  int slow = 2;   // stops, then what has cost time
+  int slow = 2;   // stops, then what has cost time, then stops that have
   int stops = 1;
 };
 
@@ -43,8 +45,8 @@ class AskingCrews {
 
   // Whether a thread is free for it: it does not wait behind others.
   bool put(const JobKey& job, AskingLane lane, Question question);
-  // In lane Stops. Programs of jobs that have `cost_time` are ended after the others, and of these first
-  // those of the namespace of which fewest are being ended: one tenant may have many that hang.
+  // In lane Stops, or SlowStops where the job has `cost_time`. In each, those are first of whose namespace
+  // fewest are being ended: one tenant may have many that hang.
   void put_stop(const JobKey& job, bool cost_time, Question question);
   // Whether the job's stop was still waiting: it does not any more.
   bool drop_stop(const JobKey& job);
@@ -56,7 +58,6 @@ class AskingCrews {
     JobKey job;
     AskingLane lane;
     Question question;
-    bool cost_time = false;
   };
   // Threads, and the lanes that they serve, in this order.
   struct Crew {
@@ -68,7 +69,7 @@ class AskingCrews {
   void work(Crew& crew);
   // With mutex_ held.
   std::optional<Waiting> next(const Crew& crew);
-  std::deque<Waiting>::iterator next_stop();
+  std::deque<Waiting>::iterator next_stop(AskingLane lane);
   void ended_stop(const JobKey& job);
   void queue(Waiting waiting);
   bool has_room(AskingLane lane) const;
@@ -77,12 +78,12 @@ class AskingCrews {
 
   std::mutex mutex_;
   bool stopping_ = false;
-  std::array<std::deque<Waiting>, 4> lanes_;
+  std::array<std::deque<Waiting>, 5> lanes_;
   std::map<std::string, int> being_ended_;  // programs, by namespace
   std::array<Crew, 4> crews_{{{{AskingLane::News}},
                               {{AskingLane::News, AskingLane::Looks}},
-                              {{AskingLane::Stops, AskingLane::Slow}},
-                              {{AskingLane::Stops}}}};
+                              {{AskingLane::Stops, AskingLane::Slow, AskingLane::SlowStops}},
+                              {{AskingLane::Stops, AskingLane::SlowStops}}}};
   std::vector<std::thread> threads_;
 };
 

@@ -38,7 +38,7 @@ void AskingRuntime::look(const ElasticMPIJob& job, const std::vector<PodView>& p
     Entry& entry = entries_[key];
     tell = note(entry, std::move(view), took >= options_.slow);
     if (const auto stop = std::exchange(entry.stop, std::nullopt))
-      put_stop(job, entry, *stop);
+      put_stop(stop->first, entry, stop->second);
     else
       tell = close(key, entry) || tell;
   }
@@ -195,7 +195,10 @@ bool AskingRuntime::is_stopping(const JobKey& key) {
   Entry& entry = found->second;
   entry.stop.reset();
   if (!entry.stopping) return false;
-  if (!crews_.drop_stop(key)) return true;
+  if (!crews_.drop_stop(key)) {
+    entry.told_again = true;  // the next run waits for this time, and not for a second one
+    return true;
+  }
   close(key, entry);
   return false;
 }
@@ -258,7 +261,7 @@ Outcome AskingRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
   std::unique_lock lock(mutex_);
   Entry& entry = entries_[key_of(job)];
   if (entry.in_hand) {
-    if (!entry.stopping) entry.stop = stop;
+    if (!entry.stopping) entry.stop.emplace(job, stop);
     return Outcome::done();
   }
   entry.stopped.reset();

@@ -81,9 +81,10 @@ class AskingRuntime : public Runtime {
     int commands_owed = 0;               // in time, before it is trusted with them
     std::optional<RuntimeView> answer;   // that no pass has had yet
     std::optional<RuntimeView> silence;  // the last answer, if the lead gave none
-    std::optional<StopJob> stop;         // to be sent after the question in hand
-    bool told_again = false;             // to stop, since the first time took long and came to nothing
-    std::optional<Outcome> stopped;      // how the last one came out
+    // To be sent after the question in hand.
+    std::optional<std::pair<ElasticMPIJob, StopJob>> stop;
+    bool told_again = false;  // to stop, since the first time took long and came to nothing; or is not to be
+    std::optional<Outcome> stopped;  // how the last one came out
   };
 
   void look(const ElasticMPIJob& job, const std::vector<PodView>& pods);

@@ -24,12 +24,16 @@ struct Silence {
   RuntimeView view;
 };
 
+struct PodAddress {
+  std::string uid, ip;
+};
+
 struct HttpRuntime::JobMemory {
   std::string lead_uid;
   std::unique_ptr<PodReports> lead;
-  std::string lead_ip;          // of the pod that answered last as such, while that is there
-  std::deque<std::string> ips;  // of all pods that were there at the last look
-  JobCredentials credentials;   // that it is spoken to with
+  PodAddress lead_pod;                              // that answered last as such
+  std::set<std::string> told_to_end, tried_to_end;  // pods, since the last look, by their UIDs
+  JobCredentials credentials;                       // of `lead`
   PodReports::Sidecars sidecars;
   std::size_t next_candidate = 0;
   std::string informant_uid;  // the member that answered while the lead did not

@@ -34,15 +34,14 @@ Outcome HttpRuntime::start(const ElasticMPIJob& job, const StartJob& start) {
     members.push_back(to_member(member, address_of(member.ip), job));
   const empi::StartRequest request = to_start_request(job.spec, start.fence, std::move(members));
   if (request.members.empty()) return Outcome::refused("a job cannot start without members");
-  return ask_agent(job, credentials_of(job), start.members.front().ip, soon(),
+  return ask_agent(job, start.members.front().ip, soon(),
                    [&](AgentClient& agent) { return agent.start(request); });
 }
 
 Outcome HttpRuntime::name_lead(const ElasticMPIJob& job, const NameLead& lead) {
   const empi::LeadRequest request{empi::Fence{lead.fence}, lead.lead.uid, lead.dead, lead.reason,
                                   empi::Epoch{lead.epoch}, lead.members};
-  return ask_agent(job, credentials_of(job), lead.lead.ip, soon(),
-                   [&](AgentClient& agent) { return agent.name_lead(request); });
+  return ask_agent(job, lead.lead.ip, soon(), [&](AgentClient& agent) { return agent.name_lead(request); });
 }
 
 Outcome HttpRuntime::change(const ElasticMPIJob& job, const SendChange& change) {
@@ -76,7 +75,7 @@ Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& not
     if (clock_() >= until)
       return Outcome::retry(std::to_string(memory.told_notice.size()) + " of " +
                             std::to_string(notice.members.size()) + " pods have been told to end so far");
-    const Outcome outcome = ask_agent(job, credentials_of(job), member.ip, end, [&](AgentClient& agent) {
+    const Outcome outcome = ask_agent(job, member.ip, end, [&](AgentClient& agent) {
       return agent.notice(empi::Fence{notice.fence}, notice.id);
     });
     if (!outcome.ok()) return outcome;
@@ -85,52 +84,61 @@ Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& not
   return Outcome::done();
 }
 
-// When nobody may look again: where a look has failed since, whoever led before it is told; and as its agents
-// have been spoken to, since the status may say nothing of the run that ends any more.
+// When nobody may look again: where a look has failed since, whoever led before it is told. A lead that
+// refuses may have handed the lead over, and is told for itself first: if it has heard another controller, it
+// refuses that, too, and the others, who may not have, are not told.
 Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
-  const JobMemory& memory = memory_of(job);
+  JobMemory& memory = memory_of(job);
   const auto end = soon();
-  const auto until = share_of(end, memory.ips.size(), true);
-  const auto ask = [&](AgentClient& lead) { return lead.stop({empi::Fence{stop.fence}, stop.reason}); };
-  const Outcome outcome = memory.lead || memory.lead_ip.empty()
-                              ? ask_lead(job, until, ask)
-                              : ask_agent(job, memory.credentials, memory.lead_ip, until, ask);
-  // It has heard another controller since, and the others may not have.
-  if (outcome.ok() || outcome.kind == Outcome::Kind::Conflict) return outcome;
-  return stop_each(job, stop, end, outcome.message);
+  const auto lead = std::ranges::find_if(stop.pods, [&](const MemberAddress& pod) {
+    return pod.uid == memory.lead_pod.uid && pod.ip == memory.lead_pod.ip;
+  });
+  if (lead == stop.pods.end()) return stop_each(job, stop, end, "", "the lead is not known");
+  const auto until = share_of(end, stop.pods.size(), true);
+  const auto ask = [&](AgentClient& agent) {
+    return agent.stop({empi::Fence{stop.fence}, stop.reason, false, lead->uid});
+  };
+  const bool connected = memory.lead && memory.lead->address() == address_of(lead->ip);
+  Outcome outcome = connected ? ask_lead(job, until, ask) : ask_agent(job, lead->ip, until, ask);
+  if (outcome.ok()) return outcome;
+  const bool refuses = outcome.kind == Outcome::Kind::Conflict;
+  if (!refuses) memory.tried_to_end.insert(lead->uid);
+  return stop_each(job, stop, end, refuses ? lead->uid : "", outcome.message);
 }
 
 // Who leads is gone, or others have gone on without it: pods that are not told take their end for a drain.
-// One that hangs costs its share of the time: those that were not reached come first when this is called
-// again.
+// One that hangs costs its share of the time: those that were not tried come first when this is called again.
 Outcome HttpRuntime::stop_each(const ElasticMPIJob& job, const StopJob& stop, Clock::result_type end,
-                               std::string problem) {
+                               const std::string& first, std::string problem) {
   JobMemory& memory = memory_of(job);
-  std::deque<std::string>& ips = memory.ips;
-  const std::size_t all = ips.size();
-  std::size_t told = 0;
-  for (std::size_t left = all; left > 0 && std::chrono::steady_clock::now() < end; --left) {
-    const std::string ip = std::move(ips.front());
-    ips.pop_front();
-    const Outcome outcome = ask_agent(
-        job, memory.credentials, ip, share_of(end, left, false),
-        [&](AgentClient& agent) { return agent.stop({empi::Fence{stop.fence}, stop.reason, true}); });
-    if (outcome.ok()) {
-      ++told;
-      continue;
-    }
-    problem = outcome.message;
-    ips.push_back(ip);
+  std::vector<MemberAddress> pods;
+  for (const MemberAddress& pod : stop.pods)
+    if (!memory.told_to_end.contains(pod.uid)) pods.push_back(pod);
+  std::ranges::stable_sort(pods, {}, [&](const MemberAddress& pod) {
+    return pod.uid == first ? 0 : memory.tried_to_end.contains(pod.uid) ? 2 : 1;
+  });
+  for (std::size_t left = pods.size(); left > 0 && std::chrono::steady_clock::now() < end; --left) {
+    const MemberAddress& pod = pods[pods.size() - left];
+    bool gone = false;  // another has its address
+    Outcome outcome = ask_agent(job, pod.ip, share_of(end, left, false), [&](AgentClient& agent) {
+      auto answer = agent.stop({empi::Fence{stop.fence}, stop.reason, true, pod.uid});
+      gone = !answer && answer.error().kind == AgentError::Kind::NotFound;
+      return answer;
+    });
+    if (outcome.kind == Outcome::Kind::Conflict) return outcome;
+    (outcome.ok() || gone ? memory.told_to_end : memory.tried_to_end).insert(pod.uid);
+    if (!outcome.ok()) problem = std::move(outcome.message);
   }
-  if (all > 0 && told == all) return Outcome::done();
-  return Outcome::retry(std::to_string(told) + " of " + std::to_string(all) +
+  const auto told = std::ranges::count_if(
+      stop.pods, [&](const MemberAddress& pod) { return memory.told_to_end.contains(pod.uid); });
+  if (std::cmp_equal(told, stop.pods.size())) return Outcome::done();
+  return Outcome::retry(std::to_string(told) + " of " + std::to_string(stop.pods.size()) +
                         " pods have been told to end: " + problem);
 }
 
-Outcome HttpRuntime::ask_agent(const ElasticMPIJob& job, const JobCredentials& credentials,
-                               const std::string& ip, Clock::result_type end,
+Outcome HttpRuntime::ask_agent(const ElasticMPIJob& job, const std::string& ip, Clock::result_type end,
                                const std::function<AgentResult<Accepted>(AgentClient&)>& ask) {
-  AgentClient client(address_of(ip), "", options_.timeouts, "agent", credentials);
+  AgentClient client(address_of(ip), "", options_.timeouts, "agent", credentials_of(job));
   client.end_by(end);
   bool stale_token = false;
   return to_outcome(with_tokens(tokens_of_(job), client, stale_token, ask));

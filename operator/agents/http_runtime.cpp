@@ -86,9 +86,8 @@ RuntimeView HttpRuntime::observe(const ElasticMPIJob& job, const std::vector<Pod
     std::lock_guard lock(mutex_);
     remember(memory, *pod.last_change);
   }
-  if (std::ranges::find(candidates, memory.lead_ip, &PodView::ip) == candidates.end()) memory.lead_ip.clear();
-  memory.ips.clear();
-  for (const PodView* pod : candidates) memory.ips.push_back(pod->ip);
+  memory.told_to_end.clear();
+  memory.tried_to_end.clear();
   if (candidates.empty()) {
     memory.lead.reset();
     return {};
@@ -180,8 +179,10 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
       continue;
     }
     remember(memory, report);
-    if (!members.empty()) memory.lead_uid = pod.uid;
-    memory.lead_ip = pod.ip;
+    if (!members.empty()) {
+      memory.lead_uid = pod.uid;
+      memory.lead_pod = {pod.uid, pod.ip};
+    }
     RuntimeView view = to_runtime_view(report.view, report.changes);
     view.unmeasured = memory.lead->unmeasured();
     return told(std::move(view));

@@ -65,14 +65,15 @@ class HttpRuntime : public Runtime {
   void remember(JobMemory& memory, const empi::ChangeRecord& record);
   void remember(JobMemory& memory, const empi::Report& report);
   // By a connection of its own.
-  Outcome ask_agent(const ElasticMPIJob& job, const JobCredentials& credentials, const std::string& ip,
-                    Clock::result_type end, const std::function<AgentResult<Accepted>(AgentClient&)>& ask);
+  Outcome ask_agent(const ElasticMPIJob& job, const std::string& ip, Clock::result_type end,
+                    const std::function<AgentResult<Accepted>(AgentClient&)>& ask);
   // When what is asked from now on is to be over: by the clock of the sockets.
   Clock::result_type soon() const { return std::chrono::steady_clock::now() + options_.timeouts.answer; }
   Outcome ask_lead(const ElasticMPIJob& job, Clock::result_type end,
                    const std::function<AgentResult<Accepted>(AgentClient&)>& ask);
+  // `first`: the UID of the pod that is asked before the others.
   Outcome stop_each(const ElasticMPIJob& job, const StopJob& stop, Clock::result_type end,
-                    std::string problem);
+                    const std::string& first, std::string problem);
 
   TokensOf tokens_of_;
   HttpRuntimeOptions options_;

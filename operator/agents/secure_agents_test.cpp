@@ -118,7 +118,7 @@ TEST(SecureAgents, AreSpokenToByTheirController) {
 
 // The status of a job that is to start again says nothing of the run that ends any more: its agents were told
 // in plain HTTP, by the token for whoever listened, and did not take it.
-TEST(SecureAgents, AreToldToStopAsTheyHaveBeenSpokenTo) {
+TEST(SecureAgents, AreToldToStopThoughTheLastLookFailed) {
   const Authority authority("secret", "job");
   SecureAgent agent(authority);
   HttpRuntime runtime = controller(credentials(authority, std::nullopt));
@@ -126,8 +126,8 @@ TEST(SecureAgents, AreToldToStopAsTheyHaveBeenSpokenTo) {
   ASSERT_TRUE(runtime.observe(job, {secure_pod(agent.address())}).reachable);
   job.status.epoch = 7;  // so that nobody is believed to lead
   ASSERT_FALSE(runtime.observe(job, {secure_pod(agent.address())}).reachable);
-  job.status = {};
-  const Outcome outcome = runtime.stop(job, {"uid-0", 1, "it is to start again"});
+  const Outcome outcome =
+      runtime.stop(job, {1, "it is to start again", addresses_of({secure_pod(agent.address())})});
   EXPECT_TRUE(outcome.ok()) << outcome.message;
   EXPECT_EQ(agent.stopped, 1);
 }

@@ -80,11 +80,10 @@ void observe_pools(const ElasticMPIJob& job, const QueueSpec& queue, Observed& o
 
 std::optional<Observed> Controller::observe(const JobRecord& record, const JobKey& key, Memory& memory,
                                             Time now) {
-  const bool asked_to_start =
-      record.job.status.epoch > 0 || (record.job.status.start && record.job.status.start->requested);
+  const bool may_run = asked_to_start(record.job.status);
   Observed observed;
   observed.pods = cluster_.list_pods(key);
-  if (!asked_to_start)
+  if (!may_run)
     runtime_.nothing_runs(key);
   else if (!runtime_.prepared(record.job, observed.pods))
     return std::nullopt;
@@ -108,7 +107,7 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
     if (const auto spec = scheduler_ ? scheduler_->queue(queue) : std::nullopt)
       observe_pools(record.job, *spec, observed);
   }
-  if (!asked_to_start) return observed;
+  if (!may_run) return observed;
   observed.runtime = runtime_.observe(record.job, observed.pods);
   const bool silent = !observed.runtime.reachable || observed.runtime.lead_silent;
   if (!silent)
@@ -142,11 +141,12 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
 // period. Best effort; after that they end in any case.
 void Controller::end_program(Memory& memory) {
   if (!memory.running) return;
-  account(*memory.running);
   const JobStatus& status = memory.running->status;
-  runtime_.stop(*memory.running,
-                StopJob{status.lead_uid, std::max(status.fence, memory.fence), "the job was deleted"});
+  if (status.epoch > 0) account(*memory.running);
+  runtime_.stop(*memory.running, StopJob{std::max(status.fence, memory.fence), "the job was deleted",
+                                         addresses_of(memory.pods)});
   memory.running.reset();
+  memory.told_to_end = true;
 }
 
 // By whoever ends the job, so that each has one line: a job that has ended is not looked at for this again.
@@ -308,10 +308,11 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
   if (scheduler_) scheduler_->saw(job, observed.pods);
   if (result.terminal && !is_terminal(record->job.status.state)) account(job);
   memory.running.reset();
-  if (job.status.epoch > 0 && !result.terminal) {
+  if (asked_to_start(job.status) && !result.terminal && !memory.told_to_end) {
     memory.running = job;
     // decide() leaves another operator's job as it is.
-    if (ours) report(key, "keeping the job's other objects", cluster_.keep_children(job), memory);
+    if (ours && job.status.epoch > 0)
+      report(key, "keeping the job's other objects", cluster_.keep_children(job), memory);
   }
   // A refusal of long ago says nothing of the next pod.
   if (std::ranges::none_of(decision.actions,
@@ -326,7 +327,7 @@ ReconcileResult Controller::pass_over(const JobKey& key) {
     }
     if (!creates) {
       pods += std::holds_alternative<DeletePod>(*action);
-      if (!act(key, job, *action++, memory, result)) break;
+      if (!act(key, job, record->job, *action++, memory, result)) break;
       continue;
     }
     std::vector<int> workers;

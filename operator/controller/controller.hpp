@@ -92,7 +92,8 @@ class Controller {
     std::string last_problem;           // logged once in a while, not at every attempt
     int times = 0;                      // in a row
     Time told{};
-    std::optional<ElasticMPIJob> running;  // while its program runs
+    std::optional<ElasticMPIJob> running;  // while its program may run
+    bool told_to_end = false;              // since the job was deleted
     std::vector<PodView> pods;             // as seen last
     Time last_change{};                    // when they or the status changed last
   };
@@ -115,8 +116,10 @@ class Controller {
   // What is not done fails the pass, and is reported.
   bool done(const JobKey& key, const std::string& what, const Outcome& outcome, Memory& memory,
             ReconcileResult& result);
-  bool act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory,
-           ReconcileResult& result);
+  // `run`: the job as it was when this was decided: its agents are spoken to as they were begun, also when
+  // the run is to be forgotten.
+  bool act(const JobKey& key, const ElasticMPIJob& job, const ElasticMPIJob& run, const Action& action,
+           Memory& memory, ReconcileResult& result);
   void log_decisions(const JobKey& key, const JobStatus& status, Memory& memory);
   bool report(const JobKey& key, const std::string& what, const Outcome& outcome, Memory& memory);
 

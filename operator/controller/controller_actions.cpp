@@ -69,8 +69,8 @@ bool Controller::done(const JobKey& key, const std::string& what, const Outcome&
   return report(key, what, outcome, memory);
 }
 
-bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& action, Memory& memory,
-                     ReconcileResult& result) {
+bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const ElasticMPIJob& run,
+                     const Action& action, Memory& memory, ReconcileResult& result) {
   const auto done = [&](const Outcome& outcome) {
     return this->done(key, to_string(action), outcome, memory, result);
   };
@@ -81,17 +81,17 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const Action& 
   return std::visit(
       Overloaded{[&](const CreatePod& create) { return make_pods(key, job, {create.index}, memory, result); },
                  [&](const DeletePod& pod) { return done(cluster_.delete_pod(key, pod)); },
-                 [&](const StartJob& start) { return command(runtime_.start(job, start)); },
+                 [&](const StartJob& start) { return command(runtime_.start(run, start)); },
                  [&](const StopJob& stop) {
                    // Best effort: the pods are deleted next, and a lead that is gone cannot be
                    // told.
-                   report(key, to_string(action), runtime_.stop(job, stop), memory);
+                   report(key, to_string(action), runtime_.stop(run, stop), memory);
                    return true;
                  },
-                 [&](const NameLead& lead) { return command(runtime_.name_lead(job, lead)); },
-                 [&](const SendChange& change) { return command(runtime_.change(job, change)); },
-                 [&](const CancelChange& cancel) { return command(runtime_.cancel(job, cancel)); },
-                 [&](const GiveNotice& notice) { return command(runtime_.give_notice(job, notice)); },
+                 [&](const NameLead& lead) { return command(runtime_.name_lead(run, lead)); },
+                 [&](const SendChange& change) { return command(runtime_.change(run, change)); },
+                 [&](const CancelChange& cancel) { return command(runtime_.cancel(run, cancel)); },
+                 [&](const GiveNotice& notice) { return command(runtime_.give_notice(run, notice)); },
                  [&](const WriteScale& scale) {
                    result.requeue_after = std::min(result.requeue_after, options_.fast);
                    const Outcome outcome = cluster_.write_scale(job, scale.replicas);

@@ -130,6 +130,17 @@ void step(Pass& pass) {
 
 }  // namespace
 
+bool asked_to_start(const JobStatus& status) {
+  return status.epoch > 0 || (status.start && status.start->requested);
+}
+
+std::vector<MemberAddress> addresses_of(const std::vector<PodView>& pods) {
+  std::vector<MemberAddress> addresses;
+  for (const PodView& pod : pods)
+    if (!pod.ip.empty() && !has_ended(pod)) addresses.push_back({pod.name, pod.uid, pod.ip, pod.index});
+  return addresses;
+}
+
 Decision decide(const Observed& observed, Time now) {
   Pass pass(observed, now);
   const ElasticMPIJob& job = observed.job;

@@ -196,11 +196,12 @@ struct StartJob {
   bool operator==(const StartJob&) const = default;
 };
 
-// Tell the lead to end the program now, before its pods are deleted.
+// Tell the lead, or each of `pods`, to end the program now, before they are deleted. The first of all
+// actions.
 struct StopJob {
-  std::string lead_uid;
   std::int64_t fence = 0;
   std::string reason;
+  std::vector<MemberAddress> pods;
   bool operator==(const StopJob&) const = default;
 };
 
@@ -278,6 +279,12 @@ struct Decision {
 };
 
 Decision decide(const Observed& observed, Time now);
+
+// Agents were asked to start its present run, or its last one if it has ended.
+bool asked_to_start(const JobStatus& status);
+
+// Of those that have an address and have not ended.
+std::vector<MemberAddress> addresses_of(const std::vector<PodView>& pods);
 
 // The status of a job over which decide() or what follows it has failed by a defect: condition InternalError.
 // Nothing else is decided.

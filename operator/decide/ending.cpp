@@ -10,10 +10,10 @@ namespace {
 constexpr Seconds kCleanUpGrace{5};  // agents of a job that succeeded end on their own
 constexpr Seconds kLeadFindsOut{2};
 
-void stop_program(Pass& pass, const std::string& reason) {
-  const RuntimeView& runtime = pass.seen.runtime;
-  if (runtime.reachable && runtime.epoch > 0 && runtime.program == ProgramState::Running)
-    pass.act(StopJob{runtime.lead_uid, pass.status.fence, reason});
+bool is_for_the_program(const Action& action) {
+  return std::holds_alternative<StartJob>(action) || std::holds_alternative<NameLead>(action) ||
+         std::holds_alternative<SendChange>(action) || std::holds_alternative<CancelChange>(action) ||
+         std::holds_alternative<GiveNotice>(action);
 }
 
 void end(Pass& pass, JobState state, const std::string& reason, const std::string& message) {
@@ -80,6 +80,19 @@ std::string and_who_is_silent(const Pass& pass) {
 }
 
 }  // namespace
+
+// Its agents take the end of their pods for a drain otherwise, and go on for as long as that may take. Also
+// where nobody answers: a start that was asked for may have arrived, and a lead that is silent is not the
+// only one who can be told.
+void stop_program(Pass& pass, const std::string& reason) {
+  const RuntimeView& runtime = pass.seen.runtime;
+  const bool over = runtime.reachable && runtime.epoch > 0 && runtime.program != ProgramState::Running;
+  std::vector<MemberAddress> pods = addresses_of(pass.seen.pods);
+  if (!asked_to_start(pass.status) || over || pods.empty()) return;
+  // What is done before it may fail, and the pass ends with that; what is for the program is void.
+  std::erase_if(pass.actions, is_for_the_program);
+  pass.actions.insert(pass.actions.begin(), StopJob{pass.status.fence, reason, std::move(pods)});
+}
 
 // Indices, change ids and the fence go on counting.
 void forget_run(JobStatus& status) {

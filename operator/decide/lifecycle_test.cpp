@@ -55,6 +55,17 @@ TEST(End, AFailedMemberFailsTheJobAtOnceWithItsLastLines) {
   EXPECT_EQ(world.of_type<DeletePod>().size(), 2u) << "the others do not run on";
 }
 
+// Who does not answer just then may be told all the same, or the others may.
+TEST(End, AProgramIsToldToEndAlsoWhereNobodyAnswers) {
+  World world = started(3);
+  world.lead.reachable = false;
+  world.end_pod(1, 139);
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Failed);
+  EXPECT_TRUE(world.did<StopJob>());
+  EXPECT_PROMISES_KEPT(world);
+}
+
 TEST(End, AVanishedMemberFailsTheJob) {
   World world = started(3);
   world.vanish(2);

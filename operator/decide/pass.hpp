@@ -115,6 +115,8 @@ bool made_too_narrow(const Pass& pass, const PodView& pod);  // succession.cpp
 bool succession_step(Pass& pass);                            // succession.cpp: true while nobody leads
 bool ended_by_program(Pass& pass);                           // ending.cpp: success, failure, lost members
 void suspend(Pass& pass);                                    // ending.cpp
+// ending.cpp: before its pods are deleted, if it may be running; before the run is forgotten.
+void stop_program(Pass& pass, const std::string& reason);
 void restart_step(Pass& pass, int target);  // restart.cpp: a restartable job's change of size
 bool ended_to_restart(Pass& pass);          // restart.cpp: the program has ended as it was told
 void restarted(Pass& pass);                 // restart.cpp: and it runs again

@@ -224,6 +224,7 @@ void tell_why_it_waits(Pass& pass) {
 bool wait_in_queue(Pass& pass) {
   JobStatus& status = pass.status;
   status.state = JobState::Queued;
+  stop_program(pass, "the job waits in its queue again");
   status.start.reset();
   delete_all(pass, DeleteReason::JobEnded);
   tell_why_it_waits(pass);

@@ -74,6 +74,7 @@ void back_off(Pass& pass, const std::string& reason) {
   // Once the start was requested the program may be running, silent as the lead is.
   const DeleteReason deletion =
       pass.status.start->requested ? DeleteReason::JobEnded : DeleteReason::NeverJoined;
+  stop_program(pass, reason);
   if (back_to_queue(pass, reason)) return delete_all(pass, deletion);
   const int attempts = pass.status.blocked ? pass.status.blocked->attempts + 1 : 1;
   const Seconds pause = back_off_pause(attempts - 1);

@@ -137,6 +137,21 @@ TEST(Start, BelowTheMinimumReleasesAllAndBacksOff) {
   EXPECT_PROMISES_KEPT(world);
 }
 
+// The word may have arrived, and only the answer been lost.
+TEST(Start, ThatIsNotConfirmedInTimeIsTakenBackInWords) {
+  World world(make_job("  resize: {joinTimeoutSeconds: 60}\n"));
+  world.reconcile();
+  world.make_all_ready();
+  world.reconcile(true, 0);
+  ASSERT_TRUE(world.did<StartJob>());
+  world.lead.reachable = false;
+  world.now += Seconds(61);
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Pending);
+  EXPECT_TRUE(world.did<StopJob>());
+  EXPECT_PROMISES_KEPT(world);
+}
+
 TEST(Start, ReplacesAWorkerThatIsEvictedBeforeTheProgramRuns) {
   World world(make_job("", 1, 8, "    replicas: 2\n"));
   world.reconcile();

@@ -229,6 +229,16 @@ void World::check_decision(const Observed& observed, const Decision& decision) {
   for (const Condition& condition : decision.status.conditions)
     require(!condition.reason.empty(),
             "condition " + condition.type + " has no reason, the API server wants one");
+  const auto for_program = [](const Action& action) {
+    return std::holds_alternative<StartJob>(action) || std::holds_alternative<StopJob>(action) ||
+           std::holds_alternative<NameLead>(action) || std::holds_alternative<SendChange>(action) ||
+           std::holds_alternative<CancelChange>(action) || std::holds_alternative<GiveNotice>(action);
+  };
+  const auto stop = std::ranges::find_if(
+      decision.actions, [](const Action& action) { return std::holds_alternative<StopJob>(action); });
+  require(stop == decision.actions.end() ||
+              (stop == decision.actions.begin() && std::ranges::count_if(decision.actions, for_program) == 1),
+          "a program is told to end after something else that may fail, or is told more");
   if (!is_terminal(observed.job.status.state)) return;
   require(decision.status.state == observed.job.status.state, "a terminal state was left");
   for (const Action& action : decision.actions)

@@ -161,6 +161,18 @@ TEST_F(Commands, StopEndsTheJob) {
   EXPECT_NE(pods.termination_log(members[1].uid).find("enough"), std::string::npos);
 }
 
+// A word that comes late may reach a pod of the job's next run, which has the address now.
+TEST_F(Commands, WhoIsNotMeantByAStopGoesOn) {
+  const auto members = begin(1);
+  const char* late = R"({"fence":9,"pod":"uid-of-before"})";
+  const auto answer = pods.call("POST", members[0], paths::kStop, late);
+  EXPECT_EQ(answer.status, 404);
+  EXPECT_NE(answer.body.find("uid-of-before"), std::string::npos) << answer.body;
+  const std::string stop = R"({"fence":1,"reason":"enough","pod":")" + members[0].uid + "\"}";
+  EXPECT_EQ(pods.call("POST", members[0], paths::kStop, stop).status, 200) << "nor has the fence risen";
+  EXPECT_EQ(pods.wait_for_end(members[0].uid), 0);
+}
+
 TEST_F(Commands, APodEndsByItselfWhenTheLeadCannotBeTold) {
   const auto members = begin(2);
   pods.wait_until("the member's ranks run", [&] { return pods.ranks(members[1].uid).size() == 2; });

@@ -237,11 +237,13 @@ void from_json(const json& j, LeadRequest& r) {
 void to_json(json& j, const StopRequest& r) {
   j = {{"fence", r.fence.value}, {"reason", r.reason}};
   if (r.this_pod) j["thisPod"] = true;
+  if (!r.pod.empty()) j["pod"] = r.pod;
 }
 void from_json(const json& j, StopRequest& r) {
   wire::get_integer(j, "fence", r.fence.value);
   r.reason = j.value("reason", StopRequest{}.reason);
   r.this_pod = j.value("thisPod", false);
+  r.pod = j.value("pod", "");
 }
 
 void to_json(json& j, const JobOutcome& o) {

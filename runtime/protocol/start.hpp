@@ -50,6 +50,7 @@ struct StopRequest {
   Fence fence;
   std::string reason = "stopped by the controller";  // in words, for the outcome
   bool this_pod = false;                             // it ends whoever leads
+  std::string pod = {};  // whom it is for (UID): another may have got that pod's address; empty: any
 };
 
 // Travels as text, "" while the job runs.

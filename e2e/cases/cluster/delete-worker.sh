@@ -7,7 +7,6 @@ set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
 begin_case
-expected_log='stop the program: .*the agent is ending' # it knows already
 
 # While the job starts: another takes its place.
 job starting 60

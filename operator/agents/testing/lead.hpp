@@ -31,9 +31,12 @@ class Lead {
     });
     server_.Post(empi::paths::kStop, [this](const httplib::Request& request, httplib::Response& response) {
       if (!is_right(request, response)) return;
-      const bool for_itself = nlohmann::json::parse(request.body).value("thisPod", false);
-      if (refuses_by != 0 && !for_itself)
-        response.status = refuses_by;
+      const auto stop = nlohmann::json::parse(request.body);
+      const bool for_itself = stop.value("thisPod", false);
+      if (const int refusal = for_itself ? refuses_alone_by : refuses_by; refusal != 0)
+        response.status = refusal;
+      else if (stop.value("pod", report.view.uid) != report.view.uid)
+        response.status = 404;
       else
         ++(for_itself ? stopped_alone : stopped);
     });
@@ -70,8 +73,8 @@ class Lead {
 
   empi::Report report;
   std::atomic<int> asked{0}, stopped{0}, stopped_alone{0};
-  std::atomic<int> refuses_by{0};  // to stop its job: an HTTP status
-  std::string takes;               // these two: set while nobody asks
+  std::atomic<int> refuses_by{0}, refuses_alone_by{0};  // to stop its job, itself: an HTTP status
+  std::string takes;                                    // these two: set while nobody asks
   Millis takes_time{0};
 
  private:

@@ -116,7 +116,8 @@ struct MemoryRuntime : Runtime {
     for (const MemberAddress& member : start.members) view.members.push_back(member.uid);
     return Outcome::done();
   }
-  Outcome name_lead(const ElasticMPIJob&, const NameLead& lead) override {
+  Outcome name_lead(const ElasticMPIJob& job, const NameLead& lead) override {
+    told.push_back(job.status);
     named.push_back(lead);
     return Outcome::done();
   }
@@ -129,8 +130,10 @@ struct MemoryRuntime : Runtime {
     notices.push_back(notice);
     return Outcome::done();
   }
-  Outcome stop(const ElasticMPIJob&, const StopJob&) override {
+  Outcome stop(const ElasticMPIJob& job, const StopJob& stop) override {
     ++stops;
+    told_pods = stop.pods;
+    told.push_back(job.status);
     return Outcome::retry("the lead is not known yet");
   }
   void forget(const JobKey&) override {}
@@ -138,6 +141,8 @@ struct MemoryRuntime : Runtime {
   RuntimeView view;
   bool has_answer = true;
   int starts = 0, stops = 0;
+  std::vector<MemberAddress> told_pods;  // the last time to stop
+  std::vector<JobStatus> told;           // of the job, each time that it was told to stop, or who leads
   std::vector<SendChange> changes;
   std::vector<NameLead> named;
   std::vector<GiveNotice> notices;

@@ -81,6 +81,8 @@ ApiAnswer Pod::cancel_change(const std::string& id, Fence fence) {
 }
 
 ApiAnswer Pod::stop(const StopRequest& request) {
+  if (!request.pod.empty() && request.pod != self_.uid)
+    return refuse(404, "pod " + request.pod + " is not here any more: this is pod " + self_.uid);
   if (ApiAnswer a = check_controller(request.fence); a.status != 200) return a;
   if (started_ && !is_lead() && !request.this_pod)
     return refuse(409, "pod " + self_.uid + " is not the lead: ask " + lead_uid_);
