@@ -60,7 +60,7 @@ TEST_F(AskingCommandsTest, NobodyIsToldTwiceWhomTheNextRunWaitsFor) {
   EXPECT_TRUE(runtime_.stop(job_named("a"), {}).ok());
   agents_.wait_until_ending(1);
   EXPECT_FALSE(runtime_.start(job_named("a"), {}).ok()) << "it is being told";
-  agents_.hang("b", true);  // the second time would be behind this one
+  agents_.hang("b", true);
   EXPECT_TRUE(runtime_.stop(job_named("b"), {}).ok());
   EXPECT_FALSE(prepared("a"));
   agents_.hang("a", false);
@@ -182,19 +182,28 @@ TEST_F(AskingCommandsTest, ProgramsAreEndedBeforeSilentJobsAreLookedAt) {
   for (const char* job : {"t", "a", "b"}) agents_.hang(job, false);
 }
 
-// The pods of the run before have gone meanwhile: its address may be one of the next run's.
-TEST_F(AskingCommandsTest, AStopThatStillWaitsIsNotForTheNextRun) {
-  for (const char* job : {"a", "b", "again"}) agents_.hang(job, true);
-  for (const char* job : {"a", "b", "again"}) EXPECT_TRUE(runtime_.stop(job_named(job), {}).ok());
+// Its pods may still be there: the run before would go on beside the next one for a while.
+TEST_F(AskingCommandsTest, TheNextRunBeginsWhenTheLastOneHasBeenToldToEnd) {
+  for (const char* job : {"slow", "again"}) {  // both have cost time
+    agents_.silence(job, true);
+    EXPECT_FALSE(pass(job).reachable);
+    agents_.silence(job, false);
+  }
+  for (const char* job : {"a", "b", "slow", "again"}) agents_.hang(job, true);
+  for (const char* job : {"a", "b", "slow", "again"}) EXPECT_TRUE(runtime_.stop(job_named(job), {}).ok());
   agents_.wait_until_ending(2);
+  runtime_.nothing_runs(key_of("again"));
   EXPECT_FALSE(runtime_.start(job_named("a"), {}).ok()) << "it is being told";
-  EXPECT_TRUE(runtime_.start(job_named("again"), {}).ok());
-  for (const char* job : {"a", "b", "again"}) agents_.hang(job, false);
+  EXPECT_FALSE(runtime_.start(job_named("again"), {}).ok()) << "it will be, and now before the slow one";
+  EXPECT_FALSE(prepared("again"));
+  agents_.hang("a", false);
+  EXPECT_EQ(agents_.wait_until_ending(3)[2], "again");
+  for (const char* job : {"b", "slow", "again"}) agents_.hang(job, false);
+  wait_for("again");
   EXPECT_TRUE(pass("again").reachable);
+  EXPECT_TRUE(runtime_.start(job_named("again"), {}).ok());
   runtime_.finish_stops(kLong);
-  EXPECT_TRUE(agents_.stopped("a") && agents_.stopped("b"));
-  EXPECT_FALSE(agents_.stopped("again"));
-  EXPECT_TRUE(runtime_.start(job_named("a"), {}).ok());
+  for (const char* job : {"a", "b", "slow", "again"}) EXPECT_TRUE(agents_.stopped(job)) << job;
 }
 
 TEST_F(AskingCommandsTest, ProgramsThatAreToEndAreToldBeforeTheOperatorEnds) {

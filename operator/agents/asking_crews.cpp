@@ -97,15 +97,19 @@ bool AskingCrews::put(const JobKey& job, AskingLane lane, Question question) {
   return at_once;
 }
 
-void AskingCrews::put_stop(const JobKey& job, bool cost_time, Question question) {
+void AskingCrews::put_stop(const JobKey& job, bool can_wait, Question question) {
   const std::lock_guard lock(mutex_);
-  queue({job, cost_time ? AskingLane::SlowStops : AskingLane::Stops, std::move(question)});
+  queue({job, can_wait ? AskingLane::SlowStops : AskingLane::Stops, std::move(question)});
 }
 
-bool AskingCrews::drop_stop(const JobKey& job) {
+void AskingCrews::hurry_stop(const JobKey& job) {
   const std::lock_guard lock(mutex_);
-  const auto its = [&](const Waiting& waiting) { return waiting.job == job; };
-  return std::erase_if(in(AskingLane::Stops), its) + std::erase_if(in(AskingLane::SlowStops), its) > 0;
+  auto& slow = in(AskingLane::SlowStops);
+  const auto its = std::ranges::find(slow, job, &Waiting::job);
+  if (its == slow.end()) return;
+  Waiting stop = std::move(*its);
+  slow.erase(its);
+  slow.push_front(std::move(stop));
 }
 
 void AskingCrews::hurry(const JobKey& job) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that ask agents, and the lanes in which questions wait for them. An agent is the tenant's: what
-// can take seconds waits for others that can, and the others do not wait for it. So each lane but the slow
-// ones has a thread that serves no worse one; what is slow waits for programs that are to end, whose pods go
-// meanwhile. But a job that is silent may go on yet, and does not wait for the ends of those that are.
+// can take seconds waits for others that can, and the others do not wait for it. So News and Looks have
+// threads that serve no worse lane; what is slow waits for programs that are to end, whose pods go meanwhile.
+// But a job that is silent may go on yet, and does not wait for the ends of those that are.
 #pragma once
 #include <array>
 #include <condition_variable>
@@ -45,11 +45,11 @@ class AskingCrews {
 
   // Whether a thread is free for it: it does not wait behind others.
   bool put(const JobKey& job, AskingLane lane, Question question);
-  // In lane Stops, or SlowStops where the job has `cost_time`. In each, those are first of whose namespace
+  // In lane Stops, or SlowStops if it `can_wait`. In each, those are first of whose namespace
   // fewest are being ended: one tenant may have many that hang.
-  void put_stop(const JobKey& job, bool cost_time, Question question);
-  // Whether the job's stop was still waiting: it does not any more.
-  bool drop_stop(const JobKey& job);
+  void put_stop(const JobKey& job, bool can_wait, Question question);
+  // The job's next run waits for its stop: among those that wait for lane SlowStops it is the first.
+  void hurry_stop(const JobKey& job);
   // An event has come while the job's questions waited behind others that nobody waits for.
   void hurry(const JobKey& job);
 

@@ -61,7 +61,7 @@ bool AskingRuntime::note(Entry& entry, RuntimeView view, bool cost_time) {
 
 bool AskingRuntime::close(const JobKey& key, Entry& entry) {
   entry.in_hand = false;
-  entry.told_again = false;
+  entry.told_again = entry.next_run_waits = false;
   if (std::exchange(entry.stopping, false)) moment_.notify_all();
   const bool waited_for = std::exchange(entry.turned_away, false);
   if (!entry.forgotten) return waited_for;
@@ -72,8 +72,8 @@ bool AskingRuntime::close(const JobKey& key, Entry& entry) {
 
 void AskingRuntime::put_stop(const ElasticMPIJob& job, Entry& entry, const StopJob& stop) {
   entry.in_hand = entry.stopping = true;
-  crews_.put_stop(key_of(job), has_cost_time(entry) || entry.told_again,
-                  [this, job, stop] { send_stop(job, stop); });
+  const bool can_wait = (has_cost_time(entry) || entry.told_again) && !entry.next_run_waits;
+  crews_.put_stop(key_of(job), can_wait, [this, job, stop] { send_stop(job, stop); });
 }
 
 void AskingRuntime::send_stop(const ElasticMPIJob& job, const StopJob& stop) {
@@ -86,7 +86,7 @@ void AskingRuntime::send_stop(const ElasticMPIJob& job, const StopJob& stop) {
     const std::lock_guard lock(mutex_);
     Entry& entry = entries_[key];
     // The agent was slow just then, and nobody comes back for it: once more, behind those that wait.
-    if (!outcome.ok() && cost_time && !std::exchange(entry.told_again, true))
+    if (!outcome.ok() && cost_time && !entry.next_run_waits && !std::exchange(entry.told_again, true))
       return put_stop(job, entry, stop);
     entry.stopped = std::move(outcome);
     tell = close(key, entry);
@@ -193,14 +193,10 @@ bool AskingRuntime::is_stopping(const JobKey& key) {
   const auto found = entries_.find(key);
   if (found == entries_.end()) return false;
   Entry& entry = found->second;
-  entry.stop.reset();
-  if (!entry.stopping) return false;
-  if (!crews_.drop_stop(key)) {
-    entry.told_again = true;  // the next run waits for this time, and not for a second one
-    return true;
-  }
-  close(key, entry);
-  return false;
+  if (!entry.stopping && !entry.stop) return false;
+  entry.next_run_waits = true;
+  if (entry.stopping) crews_.hurry_stop(key);
+  return true;
 }
 
 Outcome AskingRuntime::command(const ElasticMPIJob& job, const std::function<Outcome()>& send) {

@@ -83,7 +83,8 @@ class AskingRuntime : public Runtime {
     std::optional<RuntimeView> silence;  // the last answer, if the lead gave none
     // To be sent after the question in hand.
     std::optional<std::pair<ElasticMPIJob, StopJob>> stop;
-    bool told_again = false;  // to stop, since the first time took long and came to nothing; or is not to be
+    bool told_again = false;         // to stop, since the first time took long and came to nothing
+    bool next_run_waits = false;     // for that: it comes before others, and once
     std::optional<Outcome> stopped;  // how the last one came out
   };
 
@@ -108,8 +109,7 @@ class AskingRuntime : public Runtime {
   // With mutex_ free.
   void call_next();
   void leave_line(const JobKey& key);
-  // Whether a program of the job is being told to end. One that has only waited for that has no pods any
-  // more.
+  // Whether a program of the job is to be told to end: it is before others, and once.
   bool is_stopping(const JobKey& key);
   static Outcome busy();
 

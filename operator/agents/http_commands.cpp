@@ -5,6 +5,9 @@
 namespace emj {
 namespace {
 
+// Of all pods of a job together: their end waits for it, and at Ctrl-C somebody does.
+constexpr Millis kToBeStopped{2000};
+
 Outcome to_outcome(const AgentResult<Accepted>& result) {
   if (result) return Outcome::done();
   switch (result.error().kind) {
@@ -89,12 +92,14 @@ Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& not
 // refuses that, too, and the others, who may not have, are not told.
 Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
   JobMemory& memory = memory_of(job);
-  const auto end = soon();
+  const auto end = std::chrono::steady_clock::now() + std::min(options_.timeouts.answer, kToBeStopped);
   const auto lead = std::ranges::find_if(stop.pods, [&](const MemberAddress& pod) {
     return pod.uid == memory.lead_pod.uid && pod.ip == memory.lead_pod.ip;
   });
   if (lead == stop.pods.end()) return stop_each(job, stop, end, "", "the lead is not known");
-  const auto until = share_of(end, stop.pods.size(), true);
+  const bool tried = memory.tried_to_end.contains(lead->uid);
+  const auto until =
+      tried ? std::chrono::steady_clock::now() + kShortestShare : share_of(end, stop.pods.size(), true);
   const auto ask = [&](AgentClient& agent) {
     return agent.stop({empi::Fence{stop.fence}, stop.reason, false, lead->uid});
   };
@@ -127,7 +132,7 @@ Outcome HttpRuntime::stop_each(const ElasticMPIJob& job, const StopJob& stop, Cl
     });
     if (outcome.kind == Outcome::Kind::Conflict) return outcome;
     (outcome.ok() || gone ? memory.told_to_end : memory.tried_to_end).insert(pod.uid);
-    if (!outcome.ok()) problem = std::move(outcome.message);
+    if (!outcome.ok() && !gone) problem = std::move(outcome.message);
   }
   const auto told = std::ranges::count_if(
       stop.pods, [&](const MemberAddress& pod) { return memory.told_to_end.contains(pod.uid); });

@@ -116,8 +116,7 @@ TEST(SecureAgents, AreSpokenToByTheirController) {
   }
 }
 
-// The status of a job that is to start again says nothing of the run that ends any more: its agents were told
-// in plain HTTP, by the token for whoever listened, and did not take it.
+// By a connection of its own.
 TEST(SecureAgents, AreToldToStopThoughTheLastLookFailed) {
   const Authority authority("secret", "job");
   SecureAgent agent(authority);

@@ -142,11 +142,12 @@ std::optional<Observed> Controller::observe(const JobRecord& record, const JobKe
 void Controller::end_program(Memory& memory) {
   if (!memory.running) return;
   const JobStatus& status = memory.running->status;
-  if (status.epoch > 0) account(*memory.running);
-  runtime_.stop(*memory.running, StopJob{std::max(status.fence, memory.fence), "the job was deleted",
-                                         addresses_of(memory.pods)});
+  if (status.epoch > 0 && !std::exchange(memory.accounted, true)) account(*memory.running);
+  const Outcome told = runtime_.stop(
+      *memory.running,
+      StopJob{std::max(status.fence, memory.fence), "the job was deleted", addresses_of(memory.pods)});
+  memory.told_to_end = told.ok();
   memory.running.reset();
-  memory.told_to_end = true;
 }
 
 // By whoever ends the job, so that each has one line: a job that has ended is not looked at for this again.

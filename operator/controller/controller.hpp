@@ -92,10 +92,10 @@ class Controller {
     std::string last_problem;           // logged once in a while, not at every attempt
     int times = 0;                      // in a row
     Time told{};
-    std::optional<ElasticMPIJob> running;  // while its program may run
-    bool told_to_end = false;              // since the job was deleted
-    std::vector<PodView> pods;             // as seen last
-    Time last_change{};                    // when they or the status changed last
+    std::optional<ElasticMPIJob> running;         // while its program may run
+    bool told_to_end = false, accounted = false;  // since the job was deleted
+    std::vector<PodView> pods;                    // as seen last
+    Time last_change{};                           // when they or the status changed last
   };
 
   ReconcileResult pass_over(const JobKey& key);

@@ -85,7 +85,8 @@ bool Controller::act(const JobKey& key, const ElasticMPIJob& job, const ElasticM
                  [&](const StopJob& stop) {
                    // Best effort: the pods are deleted next, and a lead that is gone cannot be
                    // told.
-                   report(key, to_string(action), runtime_.stop(run, stop), memory);
+                   const Outcome told = runtime_.stop(run, stop);
+                   if (!stop.blind) report(key, to_string(action), told, memory);
                    return true;
                  },
                  [&](const NameLead& lead) { return command(runtime_.name_lead(run, lead)); },

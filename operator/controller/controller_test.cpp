@@ -165,62 +165,9 @@ TEST_F(ControllerTest, AJobThatCannotRunHereFailsAndSaysWhy) {
   EXPECT_TRUE(cluster.pods.empty());
 }
 
-TEST_F(ControllerTest, CancelStopsTheProgramAndDeletesThePodsEvenWhenTheLeadCannotBeTold) {
-  start();
-  cluster.record->cancel_requested = true;
-  const ReconcileResult cancelled = pass();
-  EXPECT_TRUE(cancelled.terminal);
-  EXPECT_EQ(runtime.stops, 1);
-  EXPECT_TRUE(cluster.pods.empty());
-}
-
 TEST_F(ControllerTest, AJobThatIsGoneIsForgotten) {
   cluster.record.reset();
   EXPECT_TRUE(pass().gone);
-}
-
-TEST_F(ControllerTest, ADeletedJobsProgramIsEnded) {
-  start();
-  EXPECT_EQ(runtime.stops, 0);
-  cluster.record.reset();
-  EXPECT_TRUE(pass().gone);
-  EXPECT_EQ(runtime.stops, 1);
-  pass();
-  EXPECT_EQ(runtime.stops, 1);
-}
-
-// The lead has not confirmed it yet, and may have begun.
-TEST_F(ControllerTest, SoIsThatOfOneWhichWasOnlyAskedToStart) {
-  pass();
-  make_pods_ready();
-  pass();
-  ASSERT_EQ(runtime.starts, 1);
-  ASSERT_EQ(cluster.record->job.status.epoch, 0);
-  cluster.record.reset();
-  pass();
-  EXPECT_EQ(runtime.stops, 1);
-  EXPECT_EQ(runtime.told_pods.size(), 2u);
-}
-
-// Somebody's finalizer keeps it: it was told at each pass, and accounted for.
-TEST_F(ControllerTest, AJobThatIsBeingDeletedIsToldSoOnce) {
-  start();
-  cluster.record->job.metadata.deletion_time = time;
-  for (int i = 0; i < 4; ++i) pass();
-  EXPECT_EQ(runtime.stops, 1);
-}
-
-// With certificates: without, the job's token went out in plain text, and was not heard.
-TEST_F(ControllerTest, TheAgentsOfARunAreSpokenToAsTheyWereBegunThoughItIsForgotten) {
-  start();
-  cluster.record->job.spec.run_policy.backoff_limit = 1;
-  cluster.record->job.status.mutual_tls = true;
-  cluster.pods.pop_back();
-  const ReconcileResult again = pass();
-  ASSERT_EQ(again.status.restarts, 1);
-  EXPECT_FALSE(again.status.mutual_tls) << "what the next run will have is not known";
-  ASSERT_EQ(runtime.told.size(), 1u);
-  EXPECT_TRUE(runtime.told[0].mutual_tls);
 }
 
 // A defect of ours that one job meets is told by that job, and the process goes on.

@@ -202,6 +202,7 @@ struct StopJob {
   std::int64_t fence = 0;
   std::string reason;
   std::vector<MemberAddress> pods;
+  bool blind = false;  // nobody answered the last look: that nobody hears it is no news
   bool operator==(const StopJob&) const = default;
 };
 

@@ -91,7 +91,8 @@ void stop_program(Pass& pass, const std::string& reason) {
   if (!asked_to_start(pass.status) || over || pods.empty()) return;
   // What is done before it may fail, and the pass ends with that; what is for the program is void.
   std::erase_if(pass.actions, is_for_the_program);
-  pass.actions.insert(pass.actions.begin(), StopJob{pass.status.fence, reason, std::move(pods)});
+  pass.actions.insert(pass.actions.begin(),
+                      StopJob{pass.status.fence, reason, std::move(pods), !runtime.reachable});
 }
 
 // Indices, change ids and the fence go on counting.

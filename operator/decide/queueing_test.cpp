@@ -45,6 +45,24 @@ TEST(Queued, WaitsWithoutAPodUntilSomethingIsGranted) {
   EXPECT_PROMISES_KEPT(world);
 }
 
+// The word to start may have arrived.
+TEST(Queued, IsToldToEndWhereItsGrantGoesWhileItStarts) {
+  World world = queued();
+  give(world, 2);
+  for (int turn = 0; turn < 4 && !world.did<StartJob>(); ++turn) {
+    world.make_all_ready();
+    world.reconcile(true, world.status().start && world.status().start->requested ? 0 : SIZE_MAX);
+  }
+  ASSERT_TRUE(world.status().start && world.status().start->requested);
+  world.lead.reachable = false;
+  world.job.status.allocation->workers = 0;
+  world.grant.reset();
+  world.reconcile();
+  EXPECT_EQ(world.status().state, JobState::Queued);
+  EXPECT_TRUE(world.did<StopJob>());
+  EXPECT_PROMISES_KEPT(world);
+}
+
 TEST(Queued, WithoutAQueueThereIsNothingOfIt) {
   World world(make_job());
   give(world, 5);

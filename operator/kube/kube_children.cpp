@@ -46,14 +46,15 @@ Outcome KubeCluster::ensure(const ElasticMPIJob& job, const kube::Resource& reso
                             bool made) {
   const std::string& space = job.metadata.namespace_name;
   const kube::ObjectKey name{space, object.at("metadata").at("name")};
-  const auto create = [&] { return client_.create(resource, space, object); };
+  if (!made) {
+    const auto answer = client_.create(resource, space, object);
+    if (answer || answer.error().kind != Kind::AlreadyExists)
+      return answer ? Outcome::done() : outcome_of(answer.error());
+  }
   // Whose it is, told without a right to read: an empty patch as a dry run.
-  const auto look = [&] { return client_.merge_patch(resource, name, json::object(), {.dry_run = true}); };
-  auto there = made ? look() : create();
-  if (there && !made) return Outcome::done();
-  if (!made && there.error().kind == Kind::AlreadyExists) there = look();
+  const auto there = client_.merge_patch(resource, name, json::object(), {.dry_run = true});
   if (!there && there.error().kind == Kind::NotFound) {  // somebody's has just gone, or ours
-    const auto answer = create();
+    const auto answer = client_.create(resource, space, object);
     return answer ? Outcome::done() : outcome_of(answer.error());
   }
   if (!there) return outcome_of(there.error());

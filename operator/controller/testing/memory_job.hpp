@@ -134,7 +134,7 @@ struct MemoryRuntime : Runtime {
     ++stops;
     told_pods = stop.pods;
     told.push_back(job.status);
-    return Outcome::retry("the lead is not known yet");
+    return stop_outcome;
   }
   void forget(const JobKey&) override {}
 
@@ -148,7 +148,7 @@ struct MemoryRuntime : Runtime {
   std::vector<GiveNotice> notices;
   std::set<std::string> up;  // uids of pods whose agents answer
   std::vector<std::string> asked;
-  Outcome change_outcome;
+  Outcome change_outcome, stop_outcome = Outcome::retry("the lead is not known yet");
 };
 
 class ControllerTest : public ::testing::Test {

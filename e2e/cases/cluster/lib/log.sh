@@ -35,13 +35,13 @@ operator_log() {
 # a renewal of the lease that a busy API server did not answer in time: whoever lost the lead by that says so, and is
 # restarted (crashes() looks at that); and a command that an agent on a busy node did not confirm in time, once: it is sent
 # again, if need be when others that were slow have been asked, and the case waits for what comes of it. (Several in a row
-# are told with their number.) And that a program was to end whose agents are ending, or have ended, by themselves.
+# are told with their number.) So it is of a start that waits until the run before has been told to end.
 always_fine='^(API server |leading|stopping|[a-z0-9-]+/[a-z0-9-]+: [A-Z][A-Za-z]+: |[a-z0-9-]+: (Keep|Wait|Recommend), )'
 always_fine+='|writing the status: .*(404|409|has been modified|the job is gone|or was changed)|an event was not written: .*(404|because it is being terminated)|storage is \(?re\)?initializing'
 always_fine+='|(reading|updating) leases .*: (Failed to read connection|SSL connection failed)|no longer the leader: the lease could not be renewed'
 always_fine+='|^[a-z0-9-]+: .* at agent [][0-9a-f.:]+: no whole answer in time$'
 always_fine+='|^[a-z0-9-]+: .*: its agent was slow to take the last command, and waits for its turn among such$'
-always_fine+='|^[a-z0-9-]+: stop the program: .*(the agent is ending|Could not establish connection|Failed to (read|write) connection|TLS: the peer closed the connection)$'
+always_fine+='|^[a-z0-9-]+: .*: its last program is being told to end$'
 
 # The operator serves the cases beside this one, too: what one of them says it provokes may be in its log.
 expected_beside() {
