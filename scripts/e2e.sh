@@ -276,21 +276,25 @@ start() {
   echo "${EMPI_IP_FAMILY:-4}" >"$state/ip-family"
   echo "${EMPI_CNI:-ptp}" >"$state/cni"
   in_e2e_root bash "$project/e2e/cluster/pause_image.sh" "$cluster" || exit 1
-  # Once only and to its end, however often somebody presses Ctrl-C.
-  trap 'trap "" INT TERM; down quiet; trap - INT TERM; kill -INT $$' INT TERM
+  # A trap that does more than to say so has hung, on a busy machine, in what it started: so the loop below does it.
+  interrupted=
+  trap 'interrupted=yes' INT TERM
   # It writes down who it is before it is anything, so that down finds it whatever happens to us.
   # shellcheck disable=SC2016
   setsid bash -c 'echo "$$ $(awk "{ sub(/.*\) /, \"\"); print \$20 }" /proc/$$/stat)" >"$1/keeper"; shift; exec "$@"' \
     empi-keeper "$state" unshare --mount --pid --fork --kill-child --net --uts --ipc --propagation private -- \
     "${enter[@]}" -- catatonit -- bash "$project/e2e/cluster/control.sh" "$cluster" "$1" \
     </dev/null >"$state/log/control.log" 2>&1 8>&- &
-  local started=$! shown=0 line
+  local started=$! shown=0 line lines
   while true; do
-    while IFS= read -r line; do
+    [[ -z $interrupted ]] || interrupted_start
+    mapfile -t -s "$shown" lines <"$state/progress"
+    for line in "${lines[@]}"; do
       shown=$((shown + 1))
       case $line in
         ready)
           trap - INT TERM
+          [[ -z $interrupted ]] || interrupted_start
           started_here=true
           say "cluster $cluster is up: ./dev e2e kubectl get nodes"
           return
@@ -298,11 +302,19 @@ start() {
         failed) failed_start ;;
         *) say "$line" ;;
       esac
-    done < <(tail -n +$((shown + 1)) "$state/progress")
+    done
     kill -0 "$started" 2>/dev/null || failed_start
     if compgen -G "$state/*/died" >/dev/null; then failed_start; fi
     sleep 0.1 || true # Ctrl-C ends it as well; then the trap is to run, and the shell not to stop before
   done
+}
+
+# Once only and to its end, however often somebody presses Ctrl-C.
+interrupted_start() {
+  trap '' INT TERM
+  down quiet
+  trap - INT TERM
+  kill -INT $$
 }
 
 failed_start() {
