@@ -24,14 +24,10 @@ struct Silence {
   RuntimeView view;
 };
 
-struct PodAddress {
-  std::string uid, ip;
-};
-
 struct HttpRuntime::JobMemory {
   std::string lead_uid;
   std::unique_ptr<PodReports> lead;
-  PodAddress lead_pod;                              // that answered last as such
+  std::string led_by;                               // UID of the pod that answered last as the lead
   std::set<std::string> told_to_end, tried_to_end;  // pods, since the last look, by their UIDs
   JobCredentials credentials;                       // of `lead`
   PodReports::Sidecars sidecars;

@@ -93,9 +93,7 @@ Outcome HttpRuntime::give_notice(const ElasticMPIJob& job, const GiveNotice& not
 Outcome HttpRuntime::stop(const ElasticMPIJob& job, const StopJob& stop) {
   JobMemory& memory = memory_of(job);
   const auto end = std::chrono::steady_clock::now() + std::min(options_.timeouts.answer, kToBeStopped);
-  const auto lead = std::ranges::find_if(stop.pods, [&](const MemberAddress& pod) {
-    return pod.uid == memory.lead_pod.uid && pod.ip == memory.lead_pod.ip;
-  });
+  const auto lead = std::ranges::find(stop.pods, memory.led_by, &MemberAddress::uid);
   if (lead == stop.pods.end()) return stop_each(job, stop, end, "", "the lead is not known");
   const bool tried = memory.tried_to_end.contains(lead->uid);
   const auto until =

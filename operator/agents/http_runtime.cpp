@@ -181,7 +181,7 @@ RuntimeView HttpRuntime::ask_members(const ElasticMPIJob& job, JobMemory& memory
     remember(memory, report);
     if (!members.empty()) {
       memory.lead_uid = pod.uid;
-      memory.lead_pod = {pod.uid, pod.ip};
+      memory.led_by = pod.uid;
     }
     RuntimeView view = to_runtime_view(report.view, report.changes);
     view.unmeasured = memory.lead->unmeasured();

@@ -116,8 +116,7 @@ struct MemoryRuntime : Runtime {
     for (const MemberAddress& member : start.members) view.members.push_back(member.uid);
     return Outcome::done();
   }
-  Outcome name_lead(const ElasticMPIJob& job, const NameLead& lead) override {
-    told.push_back(job.status);
+  Outcome name_lead(const ElasticMPIJob&, const NameLead& lead) override {
     named.push_back(lead);
     return Outcome::done();
   }
@@ -142,7 +141,7 @@ struct MemoryRuntime : Runtime {
   bool has_answer = true;
   int starts = 0, stops = 0;
   std::vector<MemberAddress> told_pods;  // the last time to stop
-  std::vector<JobStatus> told;           // of the job, each time that it was told to stop, or who leads
+  std::vector<JobStatus> told;           // of the job, each time that it was told to stop
   std::vector<SendChange> changes;
   std::vector<NameLead> named;
   std::vector<GiveNotice> notices;
