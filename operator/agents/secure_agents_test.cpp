@@ -2,7 +2,6 @@
 // Agents that speak TLS, good ones and others: who commands them shows a certificate, and believes nobody
 // else.
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -12,6 +11,7 @@
 
 #include "operator/agents/http_runtime.hpp"
 #include "runtime/base/http_server.hpp"
+#include "runtime/base/testing/loopback.hpp"
 #include "runtime/base/tls.hpp"
 #include "runtime/base/unique_fd.hpp"
 #include "runtime/protocol/json.hpp"
@@ -136,15 +136,8 @@ class HostileAgent {
  public:
   using Answer = std::function<void(Session&)>;
   HostileAgent(const Authority& authority, Answer answer)
-      : credentials_(credentials(authority, 0)), listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    EXPECT_EQ(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
-    EXPECT_EQ(listen(listener_.get(), 4), 0);
-    getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &length);
-    port_ = ntohs(address.sin_port);
+      : credentials_(credentials(authority, 0)),
+        listener_(empi::testing_loopback::listen_on_loopback(port_)) {
     thread_ = std::thread([this, answer = std::move(answer)] {
       for (;;) {
         const UniqueFd peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -167,8 +160,8 @@ class HostileAgent {
 
  private:
   const JobCredentials credentials_;
-  const UniqueFd listener_;
   int port_ = 0;
+  const UniqueFd listener_;
   std::thread thread_;
 };
 

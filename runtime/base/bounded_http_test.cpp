@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/base/bounded_http.hpp"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -9,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "runtime/base/testing/loopback.hpp"
 #include "runtime/base/tls.hpp"
 #include "runtime/base/unique_fd.hpp"
 
@@ -24,15 +24,7 @@ using tls::Session;
 class Server {
  public:
   explicit Server(std::shared_ptr<tls::Credentials> credentials)
-      : credentials_(std::move(credentials)), listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof address;
-    EXPECT_EQ(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
-    EXPECT_EQ(listen(listener_.get(), 4), 0);
-    getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &length);
-    port_ = ntohs(address.sin_port);
+      : credentials_(std::move(credentials)), listener_(testing_loopback::listen_on_loopback(port_)) {
     thread_ = std::thread([this] {
       for (;;) {
         const UniqueFd peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -81,8 +73,8 @@ class Server {
   }
 
   const std::shared_ptr<tls::Credentials> credentials_;
-  UniqueFd listener_;
   int port_ = 0;
+  UniqueFd listener_;
   std::atomic<int> answered_{0};
   std::thread thread_;
 };
