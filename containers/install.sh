@@ -14,19 +14,30 @@ if [ ! -d "$1" ] || [ ! -w "$1" ]; then
   exit 1
 fi
 mkdir -p "$1/bin" "$1/lib/agent"
-# A sidecar that is started again installs again, while the agent runs: what is there already stays, and whatever is
-# new appears at once and whole.
-put() { # FILE FOLDER
-  cmp -s "$1" "$2/${1##*/}" && return
-  cp -L "$1" "$2/.new" && mv "$2/.new" "$2/${1##*/}"
-}
-# Found before the program is there: nothing starts a half-copied one.
-ldd "$from/bin/elastic-mpi-agent" | awk '$3 ~ /^\// { print $3 }' | while read -r library; do
-  case ${library##*/} in
-    libc.so.* | libm.so.* | libpthread.so.* | libdl.so.* | librt.so.* | libresolv.so.* | ld-linux*) ;;
-    libpmix.so.* | libevent* | libhwloc.so.* | libmunge.so.* | libudev.so.* | libcap.so.*) ;;
-    *) put "$library" "$1/lib/agent" ;;
-  esac
-done
-for library in "$from"/lib/*.so*; do put "$library" "$1/lib"; done
-put "$from/bin/elastic-mpi-agent" "$1/bin"
+# What the agent needs besides, by the dynamic linker, as ldd asks it.
+libraries=$(LD_TRACE_LOADED_OBJECTS=1 "$from/bin/elastic-mpi-agent" | awk '
+  $3 !~ /^\// { next }
+  { name = $3; sub(/.*\//, "", name) }
+  name !~ /^(lib(c|m|pthread|dl|rt|resolv|pmix|hwloc|munge|udev|cap)\.so\.|libevent|ld-linux)/ { print $3 }')
+# The program comes last: nothing starts a half-copied one.
+if [ ! -e "$1/bin/elastic-mpi-agent" ]; then
+  # shellcheck disable=SC2086  # one word each
+  cp -Lf $libraries "$1/lib/agent/"
+  cp -Lf "$from"/lib/*.so* "$1/lib/"
+else
+  # A sidecar that is started again installs again, while the agent runs: what is there already stays, and whatever is
+  # new appears at once and whole.
+  put() { # FOLDER FILE...
+    folder=$1
+    shift
+    for file; do
+      cmp -s "$file" "$folder/${file##*/}" || { cp -L "$file" "$folder/.new" && mv "$folder/.new" "$folder/${file##*/}"; }
+    done
+  }
+  # shellcheck disable=SC2086
+  put "$1/lib/agent" $libraries
+  put "$1/lib" "$from"/lib/*.so*
+  if cmp -s "$from/bin/elastic-mpi-agent" "$1/bin/elastic-mpi-agent"; then exit; fi
+fi
+cp -L "$from/bin/elastic-mpi-agent" "$1/bin/.new"
+mv "$1/bin/.new" "$1/bin/elastic-mpi-agent"
