@@ -19,7 +19,7 @@ shift
 
 # Binds a folder at the same path inside.
 bind() { # FOLDER
-  mkdir -p "$root$1"
+  [[ -d $root$1 ]] || mkdir -p "$root$1"
   mount --rbind "$1" "$root$1"
 }
 
@@ -30,14 +30,18 @@ mount -t tmpfs -o mode=755 root "$root"
 mount --make-unbindable "$root"
 
 # Debian's are the system folders. What else it has at the top is there, but the machine's comes first.
+links=() own=()
 for path in "$system"/*; do
-  name=$(basename "$path")
   if [[ -L $path ]]; then
-    cp -P "$path" "$root/$name"
+    links+=("$path")
   elif [[ -d $path ]]; then
-    mkdir -p "$root/$name"
-    case $name in bin | sbin | lib* | usr | etc | var | boot) mount --bind "$path" "$root/$name" ;; esac
+    own+=("${path##*/}")
   fi
+done
+cp -P "${links[@]}" "$root/"
+mkdir -p "${own[@]/#/$root/}"
+for name in "${own[@]}"; do
+  case $name in bin | sbin | lib* | usr | etc | var | boot) mount --bind "$system/$name" "$root/$name" ;; esac
 done
 shopt -s dotglob
 for path in /*; do

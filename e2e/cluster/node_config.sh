@@ -22,8 +22,7 @@ write_node_config() { # NUMBER NAME
 {"cniVersion": "1.0.0", "name": "pods", "plugins": [
   {$(wire "$name"),
    "ipam": {"type": "host-local", "dataDir": "$folder/cni-cache/addresses",
-            "ranges": [[{"subnet": "$(pod_network "$number")"}]], "routes": [{"dst": "$everywhere"}]}},
-  {"type": "portmap", "capabilities": {"portMappings": true}}]}
+            "ranges": [[{"subnet": "$(pod_network "$number")"}]], "routes": [{"dst": "$everywhere"}]}}]}
 JSON
   # containerd knows one folder of plugins.
   mkdir -p "$folder/cni-bin"

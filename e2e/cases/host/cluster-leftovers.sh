@@ -21,13 +21,11 @@ settings() {
 
 # What a cluster is made of, as far as it shows: prints it.
 remains() {
-  local file
   find /sys/fs/cgroup -name "empi-$EMPI_CLUSTER" 2>/dev/null
   grep -F "$EMPI_CLUSTER" /proc/self/mountinfo || true
-  for file in /proc/[0-9]*/cmdline; do
-    # Every process of a cluster is a child of the one that has the state folder on its command line.
-    if { tr '\0' ' ' <"$file"; } 2>/dev/null | grep -qF "cluster/$EMPI_CLUSTER"; then echo "process ${file//[^0-9]/}"; fi
-  done
+  # Every process of a cluster is a child of the one that has the state folder on its command line. (One that ends while it
+  # is read is an error for grep; and grep would find itself by a pattern among its arguments.)
+  { grep -lsFf <(echo "cluster/$EMPI_CLUSTER") /proc/[0-9]*/cmdline || true; } | sed 's/[^0-9]//g; s/^/process /'
   if [[ -e $cache/cluster/$EMPI_CLUSTER ]]; then echo "$state"; fi
 }
 
@@ -46,30 +44,24 @@ init() {
   read -r keeper _ <"$state/keeper"
   tr -d ' ' <"/proc/$keeper/task/$keeper/children"
 }
-start_time() { awk '{ sub(/.*\) /, ""); print $20 }' "/proc/$1/stat" 2>/dev/null; }
-processes() {
-  local first folder pid
-  first=$(init)
-  for folder in /proc/[0-9]*; do
-    pid=${folder#/proc/}
-    if descends "$pid" "$first"; then echo "$pid $(start_time "$pid")"; fi
-  done
+# Of each process its id, its parent's, its session and its time of start. (What it is called may have spaces.)
+all_processes() {
+  { cat /proc/[0-9]*/stat 2>/dev/null || true; } | awk '{ pid = $1; sub(/.*\) /, ""); print pid, $2, $4, $20 }'
 }
-descends() { # PID ANCESTOR
-  local pid=$1
-  while [[ ${pid:-0} -gt 1 ]]; do
-    [[ $pid != "$2" ]] || return 0
-    pid=$(awk '/^PPid/ { print $2 }' "/proc/$pid/status" 2>/dev/null)
-  done
-  return 1
+processes() {
+  all_processes | awk -v first="$(init)" '
+    { parent[$1] = $2; started[$1] = $4 }
+    END {
+      for (pid in parent) {
+        for (at = pid; at in parent && at != first; at = parent[at]) {}
+        if (at == first) print pid, started[pid]
+      }
+    }'
 }
 all_gone() { # FILE of processes
-  local pid started
-  while read -r pid started; do
-    if [[ $(start_time "$pid") == "$started" ]]; then
-      fail "process $pid of the cluster is gone: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
-    fi
-  done <"$1"
+  local pid
+  pid=$(all_processes | awk 'NR == FNR { was[$1 " " $2]; next } ($1 " " $4) in was { print $1 }' "$1" - | head -n 1)
+  [[ -z $pid ]] || fail "process $pid of the cluster is gone: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
 }
 
 up() { ./dev e2e up --nodes 1 >"$work/up.log" 2>&1 || { cat "$work/up.log" >&2; fail 'the cluster comes up'; }; }
@@ -88,7 +80,7 @@ up_halfway() {
 
 # Waits for $upping and sets $status. What does not end says what each of its processes waits for.
 ends_in_a_minute() { # WHAT
-  local stat pid
+  local pid
   status=0
   for ((tries = 0; tries < 600; ++tries)); do
     if [[ ! -e /proc/$upping ]] || grep -q '^State:.*Z' "/proc/$upping/status" 2>/dev/null; then
@@ -98,10 +90,7 @@ ends_in_a_minute() { # WHAT
     sleep 0.1
   done
   cat "$work/up.log" >&2
-  for stat in /proc/[0-9]*/stat; do
-    # The sixth field is the session; the second may have spaces.
-    [[ $(awk '{ sub(/.*\) /, ""); print $4 }' "$stat" 2>/dev/null) == "$upping" ]] || continue
-    pid=${stat//[^0-9]/}
+  for pid in $(all_processes | awk -v session="$upping" '$3 == session { print $1 }'); do
     {
       echo "process $pid: $(tr '\0' ' ' <"/proc/$pid/cmdline")"
       grep -E '^(State|PPid|SigPnd|ShdPnd|SigBlk|SigIgn|SigCgt)' "/proc/$pid/status" | paste -sd' '
