@@ -4,9 +4,8 @@
 # ./dev bench starts. ./dev test builds what the chosen tests need: each says so in REQUIRED_FILES.
 #
 # Labels: `fast` takes less than a second, `waits` waits more than it computes, `computes` takes longer and does nothing
-# but compute (it may run beside the cases on the cluster, and take its time), `measures` wants a quiet machine (it runs alone,
-# and when the cases on the cluster are over), `long` is what only ./dev test long runs. What takes longer is in
-# testing/slow.txt.
+# but compute (it may run beside the cases on the cluster, and take its time), `long` is what only ./dev test long runs.
+# What takes longer is in testing/slow.txt.
 
 # What each narrows in the ordinary build is in docs/HACKING.md; preset `full`, ./dev test full, has all of it.
 option(EMPI_FULL_TESTS "build and run every test in every configuration it has" OFF)
@@ -14,6 +13,10 @@ option(EMPI_FULL_TESTS "build and run every test in every configuration it has" 
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/testing/slow.txt)
 file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/testing/slow.txt EMPI_SLOW_TESTS REGEX "^[0-9]")
 list(TRANSFORM EMPI_SLOW_TESTS REPLACE "^[0-9]+ " "")
+
+# PROCESSORS of a test that measures: of the four tests for each core (scripts/inside.sh) it leaves room for one that waits.
+cmake_host_system_information(RESULT empi_cores QUERY NUMBER_OF_LOGICAL_CORES)
+math(EXPR EMPI_ONE_NEIGHBOUR "4 * ${empi_cores} - 2")
 
 add_custom_target(tests)
 add_custom_target(benchmarks)
@@ -175,11 +178,13 @@ function(empi_register_cases test program prefix labels environment)
       set(case_labels ${labels})
       set(case_environment ${environment})
       set(processors 1)
+      set(timeout 300)
       if(waits)
         list(APPEND case_labels waits)
         set(processors 2)
       elseif(${prefix}.${id} IN_LIST EMPI_SLOW_TESTS)
         list(APPEND case_labels computes)
+        set(timeout 900)  # as much as others leave it
         if(NOT EMPI_FULL_TESTS)
           # A third of their time. What they do a thousand times the others do once, and look.
           string(REPLACE "stack_use_after_return=1" "stack_use_after_return=0" case_environment "${case_environment}")
@@ -189,7 +194,7 @@ function(empi_register_cases test program prefix labels environment)
       endif()
       add_test(NAME ${prefix}.${id} COMMAND ${program} --gtest_brief=1 --gtest_filter=${filter})
       set_tests_properties(${prefix}.${id} PROPERTIES LABELS "${case_labels}" ENVIRONMENT "${case_environment}"
-        REQUIRED_FILES $<TARGET_FILE:${program}> TIMEOUT 300 PROCESSORS ${processors}
+        REQUIRED_FILES $<TARGET_FILE:${program}> TIMEOUT ${timeout} PROCESSORS ${processors}
         SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]" FAIL_REGULAR_EXPRESSION " 0 tests from 0 test suites ran")
     endforeach()
   endforeach()

@@ -235,10 +235,10 @@ run_tests() {
   if flock --nonblock "$EMPI_BUSY_LOCK" true; then
     say 'built; the cases on the cluster are over'
   else
-    # What only computes runs beside the cases, on the cores that these leave; what measures or waits for others would
+    # What only computes runs beside the cases, on the cores that these leave; what waits for others would
     # notice them, and they it: those begin when the cases are over.
     say 'built; what computes runs beside the cases on the cluster'
-    nice -n 15 "${run[@]}" "$PWD/tests-beside.xml" --parallel "$(nproc)" \
+    nice -n 15 "${run[@]}" "$PWD/tests-beside.xml" --parallel $(($(nproc) + 1)) \
       --label-regex '^(computes|fast)$' "$@" || { status=$? && lines=$(<"$failures"); }
     rest='^(long|computes|fast)$'
     say 'waiting for the cases on the cluster'
