@@ -14,9 +14,9 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DI
 file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/testing/slow.txt EMPI_SLOW_TESTS REGEX "^[0-9]")
 list(TRANSFORM EMPI_SLOW_TESTS REPLACE "^[0-9]+ " "")
 
-# PROCESSORS of a test that measures: of the four tests for each core (scripts/inside.sh) it leaves room for one that waits.
+# PROCESSORS of a test that measures: half of the room, which is for four tests a core (scripts/inside.sh).
 cmake_host_system_information(RESULT empi_cores QUERY NUMBER_OF_LOGICAL_CORES)
-math(EXPR EMPI_ONE_NEIGHBOUR "4 * ${empi_cores} - 2")
+math(EXPR EMPI_MEASURES "2 * ${empi_cores}")
 
 add_custom_target(tests)
 add_custom_target(benchmarks)
