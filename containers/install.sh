@@ -19,25 +19,25 @@ libraries=$(LD_TRACE_LOADED_OBJECTS=1 "$from/bin/elastic-mpi-agent" | awk '
   $3 !~ /^\// { next }
   { name = $3; sub(/.*\//, "", name) }
   name !~ /^(lib(c|m|pthread|dl|rt|resolv|pmix|hwloc|munge|udev|cap)\.so\.|libevent|ld-linux)/ { print $3 }')
-# The program comes last: nothing starts a half-copied one.
-if [ ! -e "$1/bin/elastic-mpi-agent" ]; then
-  # shellcheck disable=SC2086  # one word each
-  cp -Lf $libraries "$1/lib/agent/"
-  cp -Lf "$from"/lib/*.so* "$1/lib/"
-else
-  # A sidecar that is started again installs again, while the agent runs: what is there already stays, and whatever is
-  # new appears at once and whole.
-  put() { # FOLDER FILE...
-    folder=$1
-    shift
-    for file; do
-      cmp -s "$file" "$folder/${file##*/}" || { cp -L "$file" "$folder/.new" && mv "$folder/.new" "$folder/${file##*/}"; }
-    done
-  }
-  # shellcheck disable=SC2086
+# A sidecar that is started again installs again, while the agent runs: what is there already stays, and whatever is
+# new appears at once and whole.
+put() { # FOLDER FILE...
+  folder=$1
+  shift
+  for file; do
+    if ! cmp -s "$file" "$folder/${file##*/}"; then
+      cp -L "$file" "$folder/.new"
+      mv "$folder/.new" "$folder/${file##*/}"
+    fi
+  done
+}
+# shellcheck disable=SC2086  # one word each
+if [ -e "$1/bin/elastic-mpi-agent" ]; then
   put "$1/lib/agent" $libraries
   put "$1/lib" "$from"/lib/*.so*
-  if cmp -s "$from/bin/elastic-mpi-agent" "$1/bin/elastic-mpi-agent"; then exit; fi
+else # nobody uses anything of it
+  cp -Lf $libraries "$1/lib/agent/"
+  cp -Lf "$from"/lib/*.so* "$1/lib/"
 fi
-cp -L "$from/bin/elastic-mpi-agent" "$1/bin/.new"
-mv "$1/bin/.new" "$1/bin/elastic-mpi-agent"
+# The program comes last: nothing starts a half-copied one.
+put "$1/bin" "$from/bin/elastic-mpi-agent"

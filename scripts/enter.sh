@@ -38,8 +38,8 @@ for path in "$system"/*; do
     own+=("${path##*/}")
   fi
 done
-cp -P "${links[@]}" "$root/"
-mkdir -p "${own[@]/#/$root/}"
+if [[ ${#links[@]} != 0 ]]; then cp -P "${links[@]}" "$root/"; fi
+(cd "$root" && mkdir -p "${own[@]}")
 for name in "${own[@]}"; do
   case $name in bin | sbin | lib* | usr | etc | var | boot) mount --bind "$system/$name" "$root/$name" ;; esac
 done

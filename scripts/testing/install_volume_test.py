@@ -74,6 +74,19 @@ class Install(unittest.TestCase):
         self.assertEqual(self.installed().keys(), first.keys())
         self.assertGreater((self.volume / library).stat().st_size, 4)
 
+    def test_where_a_file_cannot_be_copied_it_fails_and_there_is_no_new_agent(self):
+        broken = self.image / "lib" / "liba.so"
+        broken.symlink_to("nowhere")  # before the others
+        self.assertNotEqual(self.install().returncode, 0)
+        self.assertFalse((self.volume / "bin" / "elastic-mpi-agent").exists())
+        broken.unlink()
+        first = self.installed()
+        broken.symlink_to("nowhere")
+        with open(self.image / "bin" / "elastic-mpi-agent", "ab") as agent:
+            agent.write(b"newer")
+        self.assertNotEqual(self.install().returncode, 0)
+        self.assertEqual((self.volume / "bin" / "elastic-mpi-agent").stat().st_ino, first["bin/elastic-mpi-agent"])
+
     def test_without_a_folder_it_says_what_to_do(self):
         refused = self.install(self.volume / "none")
         self.assertEqual(refused.returncode, 1)

@@ -48,15 +48,19 @@ init() {
 all_processes() {
   { cat /proc/[0-9]*/stat 2>/dev/null || true; } | awk '{ pid = $1; sub(/.*\) /, ""); print pid, $2, $4, $20 }'
 }
-processes() {
-  all_processes | awk -v first="$(init)" '
+processes() { # prints them; fewer than ten are not all
+  local first found
+  first=$(init)
+  found=$(all_processes | awk -v first="$first" '
     { parent[$1] = $2; started[$1] = $4 }
     END {
       for (pid in parent) {
         for (at = pid; at in parent && at != first; at = parent[at]) {}
         if (at == first) print pid, started[pid]
       }
-    }'
+    }')
+  [[ $(wc -l <<<"$found") -ge 10 ]] || fail "the test sees the processes of a cluster; it saw $found"
+  printf '%s\n' "$found"
 }
 all_gone() { # FILE of processes
   local pid
@@ -106,7 +110,6 @@ settings >"$work/before"
 
 up
 processes >"$work/processes"
-[[ $(wc -l <"$work/processes") -ge 10 ]] || fail "the test sees the processes of a cluster; it saw $(cat "$work/processes")"
 [[ -n $(remains) ]] || fail 'the test sees a running cluster'
 ./dev e2e down
 all_gone "$work/processes"
