@@ -192,8 +192,8 @@ Outcome LocalCluster::write_status(const ElasticMPIJob& read, const JobStatus& s
 }
 
 Outcome LocalCluster::write_scale(const ElasticMPIJob& read, int replicas) {
-  if (Entry* entry = find(key_of(read))) entry->job->write_scale(replicas);
-  return Outcome::done();
+  Entry* entry = find(key_of(read));
+  return entry ? entry->job->write_scale(replicas) : Outcome::done();
 }
 
 Outcome LocalCluster::clear_resume(const JobKey& key) {

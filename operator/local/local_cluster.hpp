@@ -51,6 +51,7 @@ class LocalCluster : public Cluster {
   std::string token(const JobKey& key) const;
   JobCredentials credentials(const JobKey& key) const;
   double cpu_seconds(const JobKey& key) const { return pods_.cpu_seconds(key); }
+  std::string lost_output(const JobKey& key) const { return pods_.lost_output(key); }
   void note(const JobKey& key, bool warning, const std::string& reason, const std::string& message);
 
  private:

@@ -90,11 +90,11 @@ Outcome LocalJob::write_status(const JobStatus& status) {
   return Outcome::done();
 }
 
-void LocalJob::write_scale(int replicas) {
+Outcome LocalJob::write_scale(int replicas) {
   std::lock_guard lock(mutex_);
   JobSpec spec = job_.spec;
   spec.worker.replicas = replicas;
-  replace_spec(std::move(spec));
+  return replace_spec(std::move(spec));
 }
 
 void LocalJob::clear_resume() {
@@ -102,12 +102,19 @@ void LocalJob::clear_resume() {
   resume_autoscaling_ = false;
 }
 
-void LocalJob::replace_spec(JobSpec spec) {
-  if (spec == job_.spec) return;
-  job_.spec = std::move(spec);
-  ++job_.metadata.generation;
-  folder_.write_spec(job_);
+Outcome LocalJob::replace_spec(JobSpec spec) {
+  if (spec == job_.spec) return Outcome::done();
+  ElasticMPIJob next = job_;
+  next.spec = std::move(spec);
+  ++next.metadata.generation;
+  try {
+    folder_.write_spec(next);
+  } catch (const std::exception& error) {
+    return Outcome::retry(error.what());
+  }
+  job_ = std::move(next);
   options_.on_change();
+  return Outcome::done();
 }
 
 std::string LocalJob::termination_file(const std::string& pod) {
@@ -164,7 +171,7 @@ Reply LocalJob::scale(int replicas) {
   JobSpec spec = job_.spec;
   spec.worker.replicas = replicas;
   const int target = feasible_size(spec, replicas);
-  replace_spec(std::move(spec));
+  if (const Outcome written = replace_spec(std::move(spec)); !written.ok()) return {false, written.message};
   const std::string& queue = job_.spec.scheduling.queue_name;
   std::string message = "asked " + (queue.empty() ? "" : "queue " + queue + " ") + "for " +
                         std::to_string(replicas) + " workers";
@@ -213,10 +220,16 @@ void LocalJob::apply_manifest() {
     note(true, "BadManifest", "the edited manifest is refused, the job goes on as it is: " + reasons);
     return;
   }
+  if (next.spec != job_.spec) {
+    if (const Outcome written = replace_spec(next.spec); !written.ok()) {
+      note(true, "NotTaken",
+           "the edited manifest is not in effect, the job goes on as it is: " + written.message +
+               ": save it again when that is mended");
+      return;
+    }
+    note(false, "ManifestEdited", "the edited manifest " + options_.manifest + " is in effect");
+  }
   manifest_spec_ = edited.value().spec;
-  if (next.spec == job_.spec) return;
-  replace_spec(next.spec);
-  note(false, "ManifestEdited", "the edited manifest " + options_.manifest + " is in effect");
 }
 
 }  // namespace emj::local

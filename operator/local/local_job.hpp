@@ -53,7 +53,7 @@ class LocalJob {
   JobRecord record() const;
 
   Outcome write_status(const JobStatus& status);
-  void write_scale(int replicas);
+  Outcome write_scale(int replicas);
   void clear_resume();
   void request_cancel();
   // A new empty file for the last words of a pod; it goes with the job.
@@ -66,7 +66,8 @@ class LocalJob {
   void apply_manifest();
   Reply handle(const Command& command);
   Reply scale(int replicas);
-  void replace_spec(JobSpec spec);  // with mutex_ held
+  // With mutex_ held. Where it cannot be written down nothing changes.
+  Outcome replace_spec(JobSpec spec);
 
   StateFolder folder_;
   UniqueFd lock_;

@@ -10,8 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
 
 #include "operator/local/pod_holder.hpp"
 #include "runtime/base/json_text.hpp"
@@ -145,7 +147,7 @@ bool Pods::read_output(const std::shared_ptr<Pod>& pod, int fd) {
       pod->partial_line.clear();
       return false;
     }
-    (void)!write(pod->log.get(), buffer, static_cast<std::size_t>(count));
+    keep(*pod, std::string_view(buffer, static_cast<std::size_t>(count)));
     for (ssize_t i = 0; i < count; ++i) {
       if (buffer[i] != '\n' && pod->partial_line.size() < kLongestLine) {
         pod->partial_line += buffer[i];
@@ -154,6 +156,21 @@ bool Pods::read_output(const std::shared_ptr<Pod>& pod, int fd) {
       on_line_(pod->state.plan.name, pod->partial_line);
       pod->partial_line.clear();
     }
+  }
+}
+
+void Pods::keep(const Pod& pod, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(pod.log.get(), text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const std::string why = std::strerror(errno);
+      std::lock_guard lock(mutex_);
+      if (pods_.contains(pod.state.plan.uid))  // not forgotten
+        lost_output_.try_emplace(pod.state.plan.job, pod.state.plan.log_file + " lacks lines: " + why);
+      return;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
@@ -220,11 +237,18 @@ double Pods::cpu_seconds(const JobKey& job) const {
   return entry == cpu_seconds_.end() ? 0 : entry->second;
 }
 
+std::string Pods::lost_output(const JobKey& job) const {
+  std::lock_guard lock(mutex_);
+  const auto entry = lost_output_.find(job);
+  return entry == lost_output_.end() ? "" : entry->second;
+}
+
 void Pods::forget(const JobKey& job) {
   kill(job);
   std::lock_guard lock(mutex_);
   std::erase_if(pods_, [&job](const auto& entry) { return entry.second->state.plan.job == job; });
   cpu_seconds_.erase(job);
+  lost_output_.erase(job);
 }
 
 }  // namespace emj::local

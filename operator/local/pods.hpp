@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "operator/controller/cluster.hpp"
@@ -66,12 +67,15 @@ class Pods {
   std::vector<PodState> list(const JobKey& job) const;
   // CPU time of all pods of the job that have ended, seconds.
   double cpu_seconds(const JobKey& job) const;
+  // Which log lacks what its pod has printed, and why; empty: none.
+  std::string lost_output(const JobKey& job) const;
   // Nothing of the job is asked any more: kills what is left of it.
   void forget(const JobKey& job);
 
  private:
   struct Pod;
   bool read_output(const std::shared_ptr<Pod>& pod, int fd);
+  void keep(const Pod& pod, std::string_view text);  // in its log
   void reap(const std::shared_ptr<Pod>& pod);
 
   EventLoop& loop_;
@@ -80,6 +84,7 @@ class Pods {
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Pod>> pods_;  // by uid
   std::map<JobKey, double> cpu_seconds_;
+  std::map<JobKey, std::string> lost_output_;  // the first of each
 };
 
 }  // namespace emj::local

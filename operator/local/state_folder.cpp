@@ -76,6 +76,10 @@ UniqueFd StateFolder::claim() {
                              "; set EMPI_STATE_DIR to a folder that you own");
   }
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) {
+      throw std::runtime_error("cannot lock " + file("lock") + ": " + std::strerror(errno) +
+                               "; set EMPI_STATE_DIR to a folder on a file system with locks (flock)");
+    }
     throw std::runtime_error("a job of this name is running already (state in " + path_ +
                              "): wait for it, end it with `empi cancel`, or choose another metadata.name");
   }
@@ -91,7 +95,7 @@ void StateFolder::clear() const {
 
 bool StateFolder::claimed() const {
   UniqueFd lock(open(file("lock").c_str(), O_RDWR | O_CLOEXEC));
-  return lock && flock(lock.get(), LOCK_SH | LOCK_NB) != 0;
+  return lock && flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 bool StateFolder::exists() const { return access(file("status.json").c_str(), R_OK) == 0; }

@@ -2,12 +2,22 @@
 #include "operator/local/state_folder.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <iterator>
+#include <stdexcept>
 #include <thread>
 
 #include "operator/api/parse.hpp"
@@ -69,6 +79,37 @@ TEST_F(StateFolderTest, OneControllerAtATime) {
   }
   EXPECT_FALSE(folder.claimed());
   EXPECT_NO_THROW(folder.claim());
+}
+
+// As on a network file system without a lock daemon: in this process flock() says ENOLCK from now on.
+void live_without_locks() {
+  sock_filter without[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_flock, 0, 1),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOLCK),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{std::size(without), without};
+  ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0) << std::strerror(errno);
+}
+
+TEST_F(StateFolderTest, WhereTheFileSystemHasNoLocksThatIsSaid) {
+  const pid_t child = fork();
+  if (child == 0) {
+    live_without_locks();
+    StateFolder folder("demo");
+    bool well = false;
+    try {
+      const UniqueFd lock = folder.claim();
+    } catch (const std::runtime_error& error) {
+      const std::string what = error.what();
+      well = what.find("No locks available") != std::string::npos &&
+             what.find("EMPI_STATE_DIR") != std::string::npos;
+    }
+    _exit(well && !folder.claimed() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(StateFolderTest, CommandsTravelOverTheSocketHoweverLongThePath) {

@@ -47,6 +47,20 @@ TEST(LoadManifest, RefusesWhatTheManifestCouldNotSayEither) {
   }
 }
 
+TEST(LoadManifest, RefusesWhatLeavesNoProgram) {
+  for (const char* field :
+       {"worker", "worker.template", "worker.template.spec", "worker.template.spec.containers"}) {
+    for (const char* value : {"8", "x", "{}", "[]", "[x]"}) {
+      for (const std::vector<std::string>& arguments : {std::vector<std::string>{}, {"--more"}}) {
+        const std::string set = std::string(field) + "=" + value;
+        const auto job = load_manifest(kManifest, "demo.yaml", {{set}, arguments});
+        EXPECT_FALSE(job) << set;
+        EXPECT_THAT(job.message(), HasSubstr("spec.worker")) << set;
+      }
+    }
+  }
+}
+
 TEST(LoadManifest, KeepsTheLineOfWhatIsWrong) {
   std::string text = kManifest;
   text.replace(text.find("minReplicas: 1"), 14, "minReplicas: x");

@@ -82,9 +82,12 @@ Result<ElasticMPIJob> load_manifest(const std::string& text, const std::string& 
     const auto violations = apply(field, object);
     if (!violations.empty()) return Result<ElasticMPIJob>(violations, filename);
   }
-  json& container = object["spec"]["worker"]["template"]["spec"]["containers"][0];
-  for (const std::string& argument : overrides.arguments) container["args"].push_back(argument);
   Result<ElasticMPIJob> changed = parse_json(object, filename, origin);
+  if (changed && !overrides.arguments.empty()) {  // it has a container, then
+    json& container = object["spec"]["worker"]["template"]["spec"]["containers"][0];
+    for (const std::string& argument : overrides.arguments) container["args"].push_back(argument);
+    changed = parse_json(object, filename, origin);
+  }
   if (!changed) return changed;
   const auto violations = validate(changed.value(), origin);
   if (refuses(violations)) return Result<ElasticMPIJob>(violations, filename);

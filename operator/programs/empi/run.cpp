@@ -342,7 +342,8 @@ void Run::finish(Jobs::iterator job) {
     loop_.stop();  // no line comes after the last summary
     console_.view({});
   }
-  const std::string text = job->finish(runtime_.changes(key), cluster_.cpu_seconds(key));
+  const std::string text =
+      job->finish(runtime_.changes(key), cluster_.cpu_seconds(key), cluster_.lost_output(key));
   const int code = job->exit_code();
   if (code == 0)
     console_.line(text);

@@ -153,13 +153,18 @@ RunningJob::End RunningJob::end(Clock::time_point now) {
   return now - *end_seen_ < kLongestEnd ? End::NotYet : End::Stuck;
 }
 
-std::string RunningJob::finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds) {
+std::string RunningJob::finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds,
+                               const std::string& lost_output) {
   const JobStatus& status = last_.status;
   std::string missing = recorder_->trouble();
+  const auto also = [&missing](const std::string& why) {
+    missing += (missing.empty() || why.empty() ? "" : "; ") + why;
+  };
+  also(lost_output);
   try {
     recorder_->write_summary(status, changes, cpu_seconds);
   } catch (const std::runtime_error& error) {
-    missing += (missing.empty() ? "" : "; ") + std::string(error.what());
+    also(error.what());
   }
   incomplete_ = !missing.empty();
   const Condition* failed = find_condition(status, condition::kFailed);

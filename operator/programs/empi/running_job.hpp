@@ -56,7 +56,8 @@ class RunningJob {
   enum class End { NotYet, Over, Stuck };
   End end(Clock::time_point now);
   // Writes summary.json and says how it ended; what could not be written is said and makes a failure of it.
-  std::string finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds);
+  std::string finish(const std::vector<empi::ChangeRecord>& changes, double cpu_seconds,
+                     const std::string& lost_output);
   int exit_code() const;
 
   Clock::time_point due{};  // when it is to be looked at next; before it has started: when it starts
