@@ -32,7 +32,7 @@ while [[ $# -gt 0 ]]; do
       ;;
     --layers)
       [[ $case == spe10 ]] || { echo 'demo: --layers is for ./dev demo spe10' >&2; exit 2; }
-      [[ ${2:-} == all || ${2:-} =~ ^[1-9][0-9]?$ ]] || { echo 'demo: --layers needs a number from 1 to 85, or all' >&2; exit 2; }
+      [[ ${2:-} == all || (${2:-} =~ ^[1-9][0-9]?$ && $2 -le 85) ]] || { echo 'demo: --layers needs a number from 1 to 85, or all' >&2; exit 2; }
       layers=$2
       shift
       ;;

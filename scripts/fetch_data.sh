@@ -23,15 +23,17 @@ there() {
   printf 'fetch_data: %s is there already\n' "$1"
 }
 
-part= # what is being fetched, until it is whole
-trap 'rm -f -- "$part"' EXIT
+parts=() # what is being fetched, until it is whole
+trap 'rm -f -- "${parts[@]}"' EXIT
 
 # download URL SHA256 TARGET
 download() {
-  local url=$1 sum=$2 target=$3
+  local url=$1 sum=$2 target=$3 part=$3.part$$ status=0
   mkdir -p "$(dirname "$target")" || fail "cannot make the folder $(dirname "$target"): set EMPI_DATA to one you can write to"
-  part=$target.part$$
-  curl --fail --location --silent --show-error --retry 2 --connect-timeout 15 --output "$part" "$url" ||
+  parts+=("$part")
+  curl --fail --location --silent --show-error --retry 2 --connect-timeout 15 --output "$part" "$url" || status=$?
+  [[ $status != 23 ]] || fail "cannot write $part: free some room there, or set EMPI_DATA to a folder that you can write to"
+  [[ $status == 0 ]] ||
     fail "could not fetch $url: check the network and proxy settings (https_proxy), or copy the file to $target by hand"
   if ! echo "$sum  $part" | sha256sum --check --status; then
     fail "$url has sha256 $(sha256sum <"$part" | cut -d' ' -f1), expected $sum: the download was altered or cut off, try again"
@@ -52,6 +54,7 @@ from_package() {
   local folder=$EMPI_DATA/$1
   command -v dpkg-deb >/dev/null || { command -v ar >/dev/null && command -v xz >/dev/null; } ||
     fail "to unpack a Debian package, dpkg-deb, or ar and xz, are needed: install dpkg, or binutils and xz-utils"
+  parts+=("$folder/package.deb" "$folder/$2.part$$")
   download "$DEBIAN/pool/main/$4" "$5" "$folder/package.deb"
   if command -v dpkg-deb >/dev/null; then
     dpkg-deb --fsys-tarfile "$folder/package.deb"

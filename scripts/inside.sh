@@ -9,6 +9,8 @@ die() { say "$*"; exit 2; }
 
 # shellcheck source=scripts/room.sh
 source "${BASH_SOURCE[0]%/*}/room.sh"
+# shellcheck source=scripts/lock.sh
+source "${BASH_SOURCE[0]%/*}/lock.sh"
 # shellcheck source=scripts/presets.sh
 source "${BASH_SOURCE[0]%/*}/presets.sh"
 
@@ -20,7 +22,7 @@ alone_in() { # PRESET COMMAND...
     return
   fi
   (
-    flock --nonblock 9 || { say "waiting for another ./dev that builds build/$1" && flock 9; }
+    take_lock 9 "$project/build" "builds build/$1" 'build in a clone elsewhere'
     "${@:2}" 9>&-
   ) 9>>"$lock"
 }
@@ -132,18 +134,22 @@ take_arguments() {
   done
 }
 
-# What is installed, as Debian packages.
+# What is installed, as Debian packages: in the place of older ones when all are made.
 debian_packages() {
   build "$preset" --target installed
   cd "$project"
-  rm -rf build/packages
-  mkdir -p build/packages
+  local new=build/packages.new
+  rm -rf "$new"
+  mkdir -p "$new/made"
   # It leaves its own work beside the packages.
-  local work
-  work=$(mktemp -d)
-  cpack --config "build/$preset/CPackConfig.cmake" -B "$work" >"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
-  cp "$work"/*.deb build/packages/
-  rm -rf "$work"
+  if ! cpack --config "build/$preset/CPackConfig.cmake" -B "$new/work" >"$new/log" 2>&1; then
+    cat "$new/log" >&2
+    (exit 1) || not_built "$new"
+  fi
+  mv "$new"/work/*.deb "$new/made/"
+  rm -rf build/packages
+  mv "$new/made" build/packages
+  rm -rf "$new"
 }
 
 # The built programs and libraries, found by their folder.

@@ -18,7 +18,7 @@ lock_cache() {
   while true; do
     mkdir -p "$cache"
     exec 9>"$cache/lock"
-    flock --nonblock 9 || { say 'waiting for another ./dev that makes or removes a root'; flock 9; }
+    take_lock 9 "$cache" 'makes or removes a root' 'set EMPI_CACHE to a folder elsewhere'
     if [[ /dev/fd/9 -ef $cache/lock ]]; then return; fi # ./dev clean --all has not removed it meanwhile
   done
 }

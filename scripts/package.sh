@@ -32,19 +32,25 @@ package() {
       exit 2
       ;;
   esac
-  local out=$project/build/packages
+  local out=$project/build/packages said=$project/build/helm.log
   ensure_root
   run_in_root "$project/dev" package || exit
+  list_packages "$out"/*.deb
   choose_root packages-e2e.txt
   ensure_root
   in_e2e_root bash "$project/e2e/cluster/build.sh" helm >&2 || exit
-  local with_helm=(env PATH="$(programs):/usr/sbin:/usr/bin") said=$out/helm.log
+  local with_helm=(env PATH="$(programs):/usr/sbin:/usr/bin")
   if ! in_e2e_root "${with_helm[@]}" helm package "$project/helm/elastic-mpi" --destination "$out" >"$said" 2>&1 ||
-    ! in_e2e_root "${with_helm[@]}" bash "$project/e2e/cluster/manifest.sh" >"$out/install.yaml" 2>"$said"; then
+    ! in_e2e_root "${with_helm[@]}" bash "$project/e2e/cluster/manifest.sh" >"$out/.install.yaml" 2>"$said"; then
     cat "$said" >&2
+    rm -f "$out/.install.yaml"
     die 'package: helm failed: see above'
   fi
+  mv "$out/.install.yaml" "$out/install.yaml"
   rm "$said"
+  list_packages "$out"/*.tgz "$out/install.yaml"
+}
+list_packages() { # FILE...
   local file
-  for file in "$out"/*; do printf 'package %8.1f kB  %s\n' "$(awk -v b="$(stat -c %s "$file")" 'BEGIN { print b / 1000 }')" "$file"; done
+  for file; do printf 'package %8.1f kB  %s\n' "$(awk -v b="$(stat -c %s "$file")" 'BEGIN { print b / 1000 }')" "$file"; done
 }

@@ -33,6 +33,8 @@ calico_packages='ipset conntrack' # beside packages-e2e.txt: what Calico's agent
 
 # shellcheck source=scripts/room.sh
 source "$project/scripts/room.sh"
+# shellcheck source=scripts/lock.sh
+source "$project/scripts/lock.sh"
 # shellcheck source=scripts/why_no_packages.sh
 source "$project/scripts/why_no_packages.sh"
 # shellcheck source=scripts/presets.sh

@@ -53,6 +53,11 @@ def a_program_is_too_old():
     refused(run("shell", "true", PATH=old), "--default-signal", "coreutils 8.31")
 
 
+def a_file_system_has_no_locks():
+    programs = programs_instead("no-locks", flock='echo "flock: 9: No locks available" >&2; exit 71\n')
+    refused(run("shell", "true", PATH=programs, EMPI_CACHE=str(WORK / "cache-without-locks")), "cache-without-locks", "no locks (flock)", "EMPI_CACHE")
+
+
 def nobody_can_make_a_root():
     """Neither mmdebstrap nor apt nor an engine."""
     programs = programs_instead("without-apt", without=["mmdebstrap", "apt-get", "podman", "docker"])
@@ -332,7 +337,7 @@ def outputs_before_there_is_a_root():
 
 CASES = [command, an_open_mpi_that_is_not_known, a_kubernetes_that_is_not_known, a_commit_that_is_none,
          a_program_is_missing, a_program_is_too_old, packages_cannot_be_kept, options_of_commands_on_the_host,
-         nobody_can_make_a_root, no_network, an_image_without_network,
+         a_file_system_has_no_locks, nobody_can_make_a_root, no_network, an_image_without_network,
          the_keys_are_not_those_of_debian, another_distribution_without_an_engine,
          another_distribution_with_an_engine, an_engine_that_does_not_answer, an_engine_that_fails_leaves_no_container,
          names_of_packages, the_disk_fills_while_a_root_is_made, mounting_is_forbidden, as_a_stranger, no_home,

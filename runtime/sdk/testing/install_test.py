@@ -38,7 +38,7 @@ def copy_of_the_users():
     shutil.copy(HERE / "own_program.py", WORK / "mine")
 
 
-FILES = {"CMakeLists.txt", "Makefile", "Containerfile", "own.yaml", "own.cpp", "more", "own_tasks.cpp", "own.c"}
+FILES = {"CMakeLists.txt", "Makefile", "Containerfile", "own.yaml", "own.cpp", "more", "own_tasks.cpp", "own.c", "own_loop.c"}
 
 
 def tree():
@@ -98,6 +98,12 @@ def guide():
         lines = (HERE / "external" / name).read_text().splitlines()
         wanted = "\n".join(line for line in lines if "SPDX-License-Identifier" not in line).strip()
         assert wanted in blocks, f"docs/malleable.md does not print {name} as it is in {HERE / 'external'}"
+    # What own_program.py sets of a prefix the guide tells to set.
+    exported = set(re.findall(r"(\w+)=", re.search(r"^\$ export (CMAKE_PREFIX_PATH=.*)$", text, re.M)[1]))
+    assert exported == {"CMAKE_PREFIX_PATH", "PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "PATH"}, exported
+    line = "$(CC) -O2 -o $@ $< " + "$$(pkg-config --cflags --libs elastic_mpi_checkpoint) -lstdc++"
+    assert line in (HERE / "external" / "more" / "Makefile").read_text()
+    assert "`cc wave.c $(pkg-config --cflags --libs elastic_mpi_checkpoint) -lstdc++`" in text
 
 
 {"tree": tree, "packages": packages, "guide": guide}[sys.argv[3]]()

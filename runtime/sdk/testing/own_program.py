@@ -45,6 +45,7 @@ def build():
         for folder in made / part, by_cmake / part:
             for name in names:
                 comes_first(folder / name)
+    run("make", "-C", made / "more", "own-loop")
     return made, by_cmake
 
 
@@ -127,5 +128,6 @@ made, by_cmake = build()
 components()
 for folder in made, by_cmake:
     alone_and_under_mpirun(folder)
+assert run(made / "more" / "own-loop") == "own-loop: 100 steps, sum 100000\n"
 resized(by_cmake, "own")
 resized(made / "more", "own-c")
