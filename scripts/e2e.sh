@@ -216,7 +216,7 @@ programs() { of_cluster program_folders; }
 with_lock() {
   mkdir -p "$cache/cluster"
   exec 8>"$cache/cluster/$cluster.lock"
-  flock --nonblock 8 || { say 'waiting for another ./dev e2e up or down'; flock 8; }
+  take_cache_lock 8 'starts or ends this cluster'
   "$@"
   exec 8>&-
 }

@@ -54,8 +54,9 @@ from_package() {
   local folder=$EMPI_DATA/$1
   command -v dpkg-deb >/dev/null || { command -v ar >/dev/null && command -v xz >/dev/null; } ||
     fail "to unpack a Debian package, dpkg-deb, or ar and xz, are needed: install dpkg, or binutils and xz-utils"
+  # Somebody may have put it there by hand.
+  echo "$5  $folder/package.deb" | sha256sum --check --status 2>/dev/null || download "$DEBIAN/pool/main/$4" "$5" "$folder/package.deb"
   parts+=("$folder/package.deb" "$folder/$2.part$$")
-  download "$DEBIAN/pool/main/$4" "$5" "$folder/package.deb"
   if command -v dpkg-deb >/dev/null; then
     dpkg-deb --fsys-tarfile "$folder/package.deb"
   else

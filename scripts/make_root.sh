@@ -18,7 +18,7 @@ lock_cache() {
   while true; do
     mkdir -p "$cache"
     exec 9>"$cache/lock"
-    take_lock 9 "$cache" 'makes or removes a root' 'set EMPI_CACHE to a folder elsewhere'
+    take_cache_lock 9 'makes or removes a root'
     if [[ /dev/fd/9 -ef $cache/lock ]]; then return; fi # ./dev clean --all has not removed it meanwhile
   done
 }

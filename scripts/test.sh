@@ -50,7 +50,7 @@ run_tests() { # ARGUMENTS of ./dev test
   lock=test-$(printf '%s' "$project" | sha256sum | cut -c1-8).lock
   # Tests begin when the cases are over: those hold this lock as long as they run (scripts/inside.sh).
   exec 7>"$cache/$lock"
-  flock --nonblock 7 || { say 'waiting for another ./dev test of this checkout' && flock 7; }
+  take_cache_lock 7 'tests this checkout'
   export EMPI_BUSY_LOCK=/cache/$lock
   say 'the cases on a Kubernetes run beside the tests; what they say comes at the end'
   # A group of its own, for everything of it to be ended at once; a background command would ignore Ctrl-C. What is

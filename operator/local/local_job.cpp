@@ -171,7 +171,8 @@ Reply LocalJob::scale(int replicas) {
   JobSpec spec = job_.spec;
   spec.worker.replicas = replicas;
   const int target = feasible_size(spec, replicas);
-  if (const Outcome written = replace_spec(std::move(spec)); !written.ok()) return {false, written.message};
+  if (const Outcome written = replace_spec(std::move(spec)); !written.ok())
+    return {false, "nothing is changed: " + written.message};
   const std::string& queue = job_.spec.scheduling.queue_name;
   std::string message = "asked " + (queue.empty() ? "" : "queue " + queue + " ") + "for " +
                         std::to_string(replicas) + " workers";
