@@ -27,7 +27,7 @@ job held 0 "$in_queue"
 job live 0 '.spec.autoscaling = {mode: "Auto", policy: {name: "efficiency"}, windowSeconds: 60}'
 runs live 2
 expect 'top shows it' says '^live +Running +2' top
-expect 'with all namespaces, too' eval 'kubectl empi top --all-namespaces | grep -q "kubectl-empi *live"'
+expect 'with all namespaces, too' eval 'kubectl empi top --all-namespaces | grep "kubectl-empi *live" >/dev/null'
 expect 'it is scaled' empi scale live 3
 runs live 3
 expect 'why tells who wrote the size' says '3 workers' why live

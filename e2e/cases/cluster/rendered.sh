@@ -26,7 +26,7 @@ expect 'the API server takes the chart for one namespace, with the dashboard' ta
 # has KIND REGEX VALUES...: the chart's object of that kind, rendered with them, has such a line; has_not: none.
 object() { render "${@:2}" | awk -v RS='---\n' -v kind="$1" '$0 ~ "(^|\n)kind: " kind "\n"'; }
 has() { object "$1" "${@:3}" | grep -Eq "$2"; }
-has_not() { object "$1" "${@:3}" | grep -q . && ! has "$@"; }
+has_not() { object "$1" "${@:3}" | grep . >/dev/null && ! has "$@"; }
 digest=sha256:$(printf '%064d' 1)
 expect 'a cloud identity is bound to its account' has ServiceAccount '^    iam: me$' --set serviceAccount.annotations.iam=me
 expect 'its replicas may be spread' has Deployment '^        - maxSkew: 1$' \
@@ -43,7 +43,7 @@ expect 'images are named by digest' has Deployment "image: .*elastic-mpi-operato
 # Two in one cluster, each for a namespace of its own: of what one has the other one has nothing.
 objects() { render "$@" | awk '/^kind:/ { kind = $2 } /^  name:/ { print kind, $2 }' | sort -u; }
 shared() { comm -12 <(objects --set queues.enabled=true,watchNamespace=a) <(objects --set queues.enabled=true,watchNamespace=b,fullnameOverride=second,rootKey.name=,crds.install=false,userRoles=false "$@"); }
-beside() { ! shared | grep -q .; }
+beside() { ! shared | grep . >/dev/null; }
 expect 'a second one stands beside it' beside
 beside_more() { [[ $(shared --set rootKey.name=elastic-mpi-root-key,userRoles=true | wc -l) == 3 ]]; }
 expect 'which this would show' beside_more

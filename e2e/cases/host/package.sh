@@ -18,11 +18,11 @@ for name in elastic-mpi-runtime elastic-mpi-dev elastic-mpi; do
   [[ -s $folder/${name}_${version}_amd64.deb ]] || fail "there is a package $name of version $version"
 done
 # apt resolves what they depend on within Debian and each other.
-./dev shell 'apt-get install --simulate --no-install-recommends ./'"$folder"'/*.deb' | grep -c '^Inst elastic-mpi' | grep -qx 3 ||
+./dev shell 'apt-get install --simulate --no-install-recommends ./'"$folder"'/*.deb' | grep -c '^Inst elastic-mpi' | grep -x 3 >/dev/null ||
   fail 'apt would install all three'
 so 'apt would install all three'
-tar -xzOf "$folder/elastic-mpi-$version.tgz" elastic-mpi/Chart.yaml | grep -qx "version: $version" || fail "the chart has version $version"
-tar -tzf "$folder/elastic-mpi-$version.tgz" | grep -q '^elastic-mpi/crd/elasticmpijob.yaml$' || fail 'the chart has the CRD itself'
+tar -xzOf "$folder/elastic-mpi-$version.tgz" elastic-mpi/Chart.yaml | grep -x "version: $version" >/dev/null || fail "the chart has version $version"
+tar -tzf "$folder/elastic-mpi-$version.tgz" | grep '^elastic-mpi/crd/elasticmpijob.yaml$' >/dev/null || fail 'the chart has the CRD itself'
 so 'the chart has its version and the CRD'
 cmp "$folder/install.yaml" helm/install.yaml || fail 'install.yaml is that of the repository'
 so 'install.yaml is that of the repository'
