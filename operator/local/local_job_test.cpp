@@ -27,13 +27,16 @@ spec:
     template: {spec: {containers: [{name: worker, command: ["program"]}]}}
 )";
 
-// A job whose spec cannot be written down: where its file would be there is a folder that is not empty.
+std::string fresh_root() {
+  const std::string root = testing::TempDir() + "job-" + random_uuid();
+  setenv("EMPI_STATE_DIR", root.c_str(), 1);
+  return root;
+}
+
 class LocalJobTest : public testing::Test {
  protected:
   LocalJobTest() {
-    setenv("EMPI_STATE_DIR", root_.c_str(), 1);
-    StateFolder folder("demo");
-    UniqueFd lock = folder.claim();
+    UniqueFd lock = folder_.claim();
     write_file_atomically(manifest_, kManifest);
     LocalJobOptions options;
     options.run = "run";
@@ -42,8 +45,7 @@ class LocalJobTest : public testing::Test {
     options.mutual_tls = false;
     options.on_event = [this](bool, const std::string& line) { lines_.push_back(line); };
     options.on_change = [] {};
-    job_.emplace(parse_yaml(kManifest, "demo.yaml").value(), folder, std::move(lock), loop_, options);
-    folder_ = folder;
+    job_.emplace(parse_yaml(kManifest, "demo.yaml").value(), folder_, std::move(lock), loop_, options);
   }
   void TearDown() override {
     loop_.stop();
@@ -51,14 +53,23 @@ class LocalJobTest : public testing::Test {
     std::filesystem::remove_all(root_);
   }
 
+  // Where the file of the spec would be there is a folder that is not empty.
   void take_the_room() {
     std::filesystem::remove(folder_.file("spec.yaml"));
     std::filesystem::create_directories(folder_.file("spec.yaml") + "/full");
   }
   void give_room() { std::filesystem::remove_all(folder_.file("spec.yaml")); }
+  // The line that is said of the manifest when it is saved like that.
+  std::string said_of(const std::string& manifest) {
+    lines_.clear();
+    write_file_atomically(manifest_, manifest);
+    job_->look_at_manifest();
+    EXPECT_EQ(lines_.size(), 1U);
+    return lines_.empty() ? "" : lines_[0];
+  }
   std::optional<int> replicas() const { return job_->record().job.spec.worker.replicas; }
 
-  const std::string root_ = testing::TempDir() + "job-" + random_uuid();
+  const std::string root_ = fresh_root();
   const std::string manifest_ = root_ + "/demo.yaml";
   StateFolder folder_{"demo"};
   EventLoop loop_;
@@ -84,16 +95,10 @@ TEST_F(LocalJobTest, AnEditThatCannotBeWrittenDownIsTakenWhenItIsSavedAgain) {
   std::string edited = kManifest;
   edited.replace(edited.find("maxReplicas: 8"), 14, "maxReplicas: 6");
   take_the_room();
-  write_file_atomically(manifest_, edited);
-  job_->look_at_manifest();
-  ASSERT_EQ(lines_.size(), 1U);
-  EXPECT_THAT(lines_[0], HasSubstr("not in effect"));
+  EXPECT_THAT(said_of(edited), HasSubstr("not in effect"));
   EXPECT_EQ(job_->record().job.spec.worker.max_replicas, 8);
   give_room();
-  write_file_atomically(manifest_, edited);
-  job_->look_at_manifest();
-  ASSERT_EQ(lines_.size(), 2U);
-  EXPECT_THAT(lines_[1], HasSubstr("is in effect"));
+  EXPECT_THAT(said_of(edited), HasSubstr("is in effect"));
   EXPECT_EQ(job_->record().job.spec.worker.max_replicas, 6);
 }
 
