@@ -11,6 +11,7 @@
 #include "runtime/base/thread_time.hpp"
 #include "runtime/profile/write/tick_clock.hpp"
 #include "runtime/protocol/names.hpp"
+#include "runtime/rank/revocation.hpp"
 
 namespace empi::rank {
 
@@ -63,6 +64,7 @@ void Attempt::build() {
     builder_ = gettid();
   }
   const bool ok = make_everything();
+  std::vector<MPI_Comm> made;
   {
     const std::lock_guard lock(mutex_);
     build_ms_ = static_cast<double>(profile::monotonic_ns() - start) * 1e-6;
@@ -70,8 +72,9 @@ void Attempt::build() {
       state_ = State::Built;
       return;
     }
-    revoke_all();  // the others may still wait for this rank
+    made = all();
   }
+  revoke(made);  // the others may still wait for this rank
   drop();
 }
 
@@ -165,30 +168,36 @@ bool Attempt::done(const char* what, int result) {
 
 bool Attempt::adopt(MPI_Comm& slot, MPI_Comm made) {
   PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN);
-  const std::lock_guard lock(mutex_);
-  slot = made;
-  if (cancelled_) revoke_all();
-  return !cancelled_;
-}
-
-void Attempt::revoke_all() {
-  for (const MPI_Comm comm :
-       {handles_.spare, handles_.next, handles_.union_comm, handles_.inter, handles_.work})
-    if (comm != MPI_COMM_NULL) PMPIX_Comm_revoke(comm);
-}
-
-bool Attempt::cancel(const std::string& reason, bool window_is_certain) {
+  std::vector<MPI_Comm> unwanted;
   {
     const std::lock_guard lock(mutex_);
-    if (state_ == State::Over || (state_ == State::Voted && !decides_)) return false;
+    slot = made;
+    if (!cancelled_) return true;
+    unwanted = all();
+  }
+  revoke(unwanted);
+  return false;
+}
+
+std::vector<MPI_Comm> Attempt::all() const {
+  std::vector<MPI_Comm> found{handles_.spare, handles_.next, handles_.union_comm, handles_.inter,
+                              handles_.work};
+  std::erase(found, MPI_COMM_NULL);
+  return found;
+}
+
+Attempt::Cancelled Attempt::cancel(const std::string& reason, bool window_is_certain) {
+  Cancelled result;
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::Over || (state_ == State::Voted && !decides_)) return result;
     if (!cancelled_ && error_.empty()) error_ = reason;
     cancelled_ = true;
-    revoke_all();
-    const bool is_idle = state_ == State::Waiting || state_ == State::Built;
-    if (!is_idle || window_is_certain) return false;
+    result.revoked = all();
+    result.over = !window_is_certain && (state_ == State::Waiting || state_ == State::Built);
   }
-  drop();
-  return true;
+  if (result.over) drop();
+  return result;
 }
 
 bool Attempt::park() {
@@ -212,18 +221,22 @@ void Attempt::await_first_rank() {
 }
 
 bool Attempt::vote(bool ok, const std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  int revoked = 0;  // by another rank: the agreement cannot hold any more
-  PMPIX_Comm_is_revoked(handles_.union_comm, &revoked);
-  if (revoked && ok) error_ = "another rank has given the change up";
-  if (!ok && error_.empty()) error_ = reason;
-  const bool yes = ok && !cancelled_ && !revoked;
-  if (!yes) revoke_all();
-  state_ = State::Voted;
-  int rank = 0;
-  PMPI_Comm_rank(handles_.union_comm, &rank);
-  decides_ = rank == 0;
-  return yes;
+  std::vector<MPI_Comm> given_up;
+  {
+    const std::lock_guard lock(mutex_);
+    int revoked = 0;  // by another rank: the agreement cannot hold any more
+    PMPIX_Comm_is_revoked(handles_.union_comm, &revoked);
+    if (revoked && ok) error_ = "another rank has given the change up";
+    if (!ok && error_.empty()) error_ = reason;
+    state_ = State::Voted;
+    int rank = 0;
+    PMPI_Comm_rank(handles_.union_comm, &rank);
+    decides_ = rank == 0;
+    if (ok && !cancelled_ && !revoked) return true;
+    given_up = all();
+  }
+  revoke(given_up);
+  return false;
 }
 
 Attempt::Verdict Attempt::agree(bool yes) {
@@ -246,10 +259,15 @@ Attempt::Verdict Attempt::agree(bool yes) {
     tell_joiners(verdict);  // one that has died since is a member lost
     return Verdict::Yes;
   }
-  const std::lock_guard lock(mutex_);
-  cancelled_ = true;
-  revoke_all();  // joiners may wait for the verdict; in doubt others may be in the next world by now
+  std::vector<MPI_Comm> given_up;
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    given_up = all();
+  }
+  revoke(given_up);  // joiners may wait for the verdict; in doubt others may be in the next world by now
   if (decided == MPI_SUCCESS) return Verdict::No;
+  const std::lock_guard lock(mutex_);
   if (error_.empty()) error_ = "how the ranks have voted cannot be learned: " + error_text(decided);
   return Verdict::Doubt;
 }

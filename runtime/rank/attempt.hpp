@@ -42,11 +42,14 @@ class Attempt {
   // Runs the building to its end, good or bad. Collective over the ranks of the change.
   void build();
 
-  // Gives up. Waiting: it is over. While building: revokes what there is, so that `build` returns everywhere.
-  // Built: drops it, unless `window_is_certain`: then, and in the window, everything pending on its
-  // communicators fails and this rank votes no. Later: nothing. Returns whether the attempt is over by this
-  // call (the caller reports it).
-  bool cancel(const std::string& reason, bool window_is_certain);
+  struct Cancelled {
+    bool over = false;              // the attempt is over by this call (the caller reports it)
+    std::vector<MPI_Comm> revoked;  // for the caller to revoke (revocation.hpp)
+  };
+  // Gives up. Waiting: it is over. While building: what there is is to be revoked, so that `build` returns
+  // everywhere. Built: drops it, unless `window_is_certain`: then, and in the window, everything pending on
+  // its communicators fails and this rank votes no. Later: nothing.
+  [[nodiscard]] Cancelled cancel(const std::string& reason, bool window_is_certain);
   // The helper thread is given up for lost; if it comes back after all, it frees what it made. Returns
   // whether the base is out of its hands.
   bool park();
@@ -108,7 +111,7 @@ class Attempt {
   int tell_joiners(int& verdict);
   bool done(const char* what, int result);
   bool adopt(MPI_Comm& slot, MPI_Comm made);
-  void revoke_all();  // with mutex_ held
+  std::vector<MPI_Comm> all() const;  // with mutex_ held; what is to be revoked is not freed any more
   static void free_all(Handles& handles);
 
   mutable std::mutex mutex_;

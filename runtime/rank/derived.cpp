@@ -5,6 +5,8 @@
 
 #include <numeric>
 
+#include "runtime/rank/revocation.hpp"
+
 namespace empi::rank {
 
 DerivedObjects& derived() {
@@ -38,8 +40,7 @@ void DerivedObjects::freed(const void* handle) {
 void DerivedObjects::revoke() {
   const std::lock_guard lock(mutex_);
   for (const auto& [handle, object] : objects_)
-    if (object.kind == Kind::Communicator)
-      PMPIX_Comm_revoke(static_cast<MPI_Comm>(const_cast<void*>(handle)));
+    if (object.kind == Kind::Communicator) rank::revoke(static_cast<MPI_Comm>(const_cast<void*>(handle)));
 }
 
 // The caller frees the groups.

@@ -22,6 +22,7 @@
 #include "runtime/rank/mpi_messages.hpp"
 #include "runtime/rank/rank_calls.hpp"
 #include "runtime/rank/requests.hpp"
+#include "runtime/rank/revocation.hpp"
 #include "runtime/rank/window.hpp"
 #include "runtime/rank/world.hpp"
 #include "runtime/rank/world_calls.hpp"
@@ -275,7 +276,7 @@ void Rank::withdraw() {
   page_->control.armed.store(arm_word(kNextProbe, ArmState::Idle));
   const std::shared_ptr<Attempt> current = attempt();
   if (!current) return;
-  current->cancel("the program did not begin to adapt", false);
+  revoke(current->cancel("the program did not begin to adapt", false).revoked);
   iterations_.change_dropped();
   RankReport report;
   report.kind = RankReport::Kind::Agreed;

@@ -106,7 +106,9 @@ class Rank {
   void build(const RankOrder& order);
   std::string reason_not_to_build() const;  // with mutex_ held; empty: none
   void cancel(const RankOrder& order);
+  void revoke_beside(std::vector<MPI_Comm> comms);
   void check_parked();
+  void check_revoking();
 
   // --- rank_tasks.cpp: control thread
   void order_tasks(const RankOrder& order);
@@ -156,6 +158,9 @@ class Rank {
   std::uint64_t overdue_since_ns_ = 0;
   std::shared_ptr<TasksWorld> abandoned_;  // by an order to recover without one more, and not over
   std::uint64_t abandoned_since_ns_ = 0;
+  std::uint64_t revoking_since_ns_ = 0;  // a revocation that had not come back at the last look,
+  std::uint64_t revoking_seen_ns_ = 0;   // when it was first seen, and when that look was
+  std::uint64_t looked_ns_ = 0;
 
   // The window in hand.
   std::uint64_t window_opened_ns_ = 0;

@@ -4,11 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <future>
+#include <memory>
 #include <system_error>
+#include <utility>
 
 #include "runtime/profile/write/tick_clock.hpp"
 #include "runtime/rank/rank.hpp"
+#include "runtime/rank/revocation.hpp"
 
 namespace empi::rank {
 
@@ -17,11 +22,24 @@ namespace {
 constexpr int kPatienceMs = 10000;   // for a helper thread after its communicators were revoked
 constexpr int kAbandonedMs = 60000;  // for the application's thread in a world that is not wanted any more
 constexpr int kMostParked = 3;       // then this process refuses to build
+constexpr int kLookMs = 1000;        // at a thread that does not come back from revoking
+// For such a thread. Recoverable programs know where all members listen, and go on without this rank. Others
+// may have to ask a pod, which may be silent for a while, and end with this rank.
+constexpr int kRevokingMs = 10000, kRevokingLastMs = 300000;
 
 int left_ms(std::uint64_t since_ns, int bound_ms) {
   const auto waited = static_cast<int>((profile::monotonic_ns() - since_ns) / 1000000);
   return std::max(0, bound_ms - waited);
 }
+
+// For the others this rank is lost, so that is what they are told.
+void end_this_rank(int seconds, const char* what) {
+  std::fprintf(stderr, "elastic-mpi: this rank ends itself: for %d s Open MPI has not come back from %s\n",
+               seconds, what);
+  raise(SIGKILL);
+}
+
+constexpr const char* kRevoking = "revoking a communicator of a process that is lost";
 
 RankReport ended(const std::string& change, const std::string& error) {
   RankReport report;
@@ -50,6 +68,7 @@ void Rank::run_control() {
     }
     check_parked();
     check_abandoned();
+    check_revoking();
   }
 }
 
@@ -136,7 +155,9 @@ void Rank::cancel(const RankOrder& order) {
   // Confirmed already: every rank will come to the window, so it is there that the change must fail.
   const bool confirmed = page_ && arm_state(page_->control.armed.load()) == ArmState::Confirmed;
   const bool begun = current->state() != Attempt::State::Waiting;
-  if (current->cancel("cancelled", confirmed)) {
+  Attempt::Cancelled cancelled = current->cancel("cancelled", confirmed);
+  revoke_beside(std::move(cancelled.revoked));
+  if (cancelled.over) {
     if (begun)
       changes_given_up_.store(changes_begun_.load(std::memory_order_relaxed), std::memory_order_relaxed);
     return link_.send(ended(order.change, "cancelled"));
@@ -147,15 +168,46 @@ void Rank::cancel(const RankOrder& order) {
   }
 }
 
-// Milliseconds; -1: there is nothing to wait for.
-int Rank::next_check_ms() const {
-  int next = -1;
-  if (overdue_) next = left_ms(overdue_since_ns_, kPatienceMs);
-  if (abandoned_) {
-    const int left = left_ms(abandoned_since_ns_, kAbandonedMs);
-    next = next < 0 ? left : std::min(next, left);
+// The control thread must not be caught in it: it waits, but not for ever.
+void Rank::revoke_beside(std::vector<MPI_Comm> comms) {
+  if (comms.empty()) return;
+  const auto back = std::make_shared<std::promise<void>>();
+  try {
+    helpers_.start("empi revoke", [back, comms] {
+      revoke(comms);
+      back->set_value();
+    });
+  } catch (const std::system_error&) {  // rather than not at all
+    return revoke(comms);
   }
+  const std::future<void> end = back->get_future();
+  for (int waited = 0; waited < kPatienceMs; waited += kLookMs)
+    if (end.wait_for(std::chrono::milliseconds(kLookMs)) == std::future_status::ready) return;
+  // Before its helper thread is told of as parked, after which the job cannot do without this rank.
+  if (stop_ && !finalized()) end_this_rank(kPatienceMs / 1000, kRevoking);
+}
+
+// Milliseconds.
+int Rank::next_check_ms() const {
+  int next = revoking_since_ns() != 0 || overdue_ ? kLookMs : kPatienceMs;  // one may begin at any time
+  const auto at_most = [&next](int left) { next = std::min(next, left); };
+  if (overdue_) at_most(left_ms(overdue_since_ns_, kPatienceMs));
+  if (abandoned_) at_most(left_ms(abandoned_since_ns_, kAbandonedMs));
   return next;
+}
+
+// By other threads. What a process that was stopped has not seen does not count.
+void Rank::check_revoking() {
+  const std::uint64_t since = revoking_since_ns(), now = profile::monotonic_ns();
+  const bool stood_still = now - looked_ns_ > std::uint64_t{3} * kLookMs * 1'000'000;
+  if (since != revoking_since_ns_ || stood_still) {
+    revoking_since_ns_ = since;
+    revoking_seen_ns_ = now;
+  }
+  looked_ns_ = now;
+  const int patience = stop_ ? kRevokingMs : kRevokingLastMs;
+  if (since != 0 && left_ms(revoking_seen_ns_, patience) == 0 && !finalized())
+    end_this_rank(patience / 1000, kRevoking);
 }
 
 void Rank::check_parked() {
@@ -164,6 +216,9 @@ void Rank::check_parked() {
     overdue_.reset();
     return;
   }
+  // Where one is parked the job cannot do without this rank: whoever is caught in a revocation ends it
+  // before.
+  if (stop_ && revoking_since_ns() != 0) overdue_since_ns_ = profile::monotonic_ns();
   if (left_ms(overdue_since_ns_, kPatienceMs) > 0) return;
   RankReport report = ended(overdue_->order.change, "a helper thread did not come back and was parked");
   {
@@ -178,16 +233,12 @@ void Rank::check_parked() {
 }
 
 // In a call that waits for a rank that has died Open MPI may stay for good (quirk cid-retries), and beside it
-// no other world is made (quirk two-makers). For the others this rank is lost, so that is what they are told.
+// no other world is made (quirk two-makers).
 void Rank::check_abandoned() {
   if (!abandoned_) return;
   if (abandoned_->ended()) return abandoned_.reset();
   if (left_ms(abandoned_since_ns_, kAbandonedMs) > 0) return;
-  std::fprintf(stderr,
-               "elastic-mpi: this rank ends itself: for %d s Open MPI has not come back from making a world "
-               "that a further loss has overtaken\n",
-               kAbandonedMs / 1000);
-  raise(SIGKILL);
+  end_this_rank(kAbandonedMs / 1000, "making a world that a further loss has overtaken");
 }
 
 }  // namespace empi::rank

@@ -16,6 +16,7 @@
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/rank_calls.hpp"
 #include "runtime/rank/requests.hpp"
+#include "runtime/rank/revocation.hpp"
 #include "runtime/rank/world.hpp"
 
 // clang-format off: needs mpi.h before it
@@ -103,8 +104,7 @@ void Rank::revoke_what_was_lost() {
     const std::lock_guard lock(mutex_);
     lost.push_back(spare_);  // a vote may wait there
   }
-  for (const MPI_Comm comm : lost)
-    if (comm != MPI_COMM_NULL) PMPIX_Comm_revoke(comm);
+  revoke(lost);
   derived().revoke();
 }
 
@@ -116,7 +116,7 @@ void Rank::vote_no_from_outside() {
       arm_state(page_->control.armed.load()) != ArmState::Confirmed)
     return;
   page_->control.armed.store(arm_word(kNextProbe, ArmState::Idle));
-  current->cancel("a rank of the job was lost", true);
+  revoke(current->cancel("a rank of the job was lost", true).revoked);
   current->drop();
   RankReport report;
   report.kind = RankReport::Kind::Agreed;
@@ -218,23 +218,34 @@ int Rank::recovery_world(MPI_Comm* world) {
       continue;
     }
     const MPI_Comm made = fresh->take();
+    bool overtaken = false;
     {
       const std::lock_guard lock(recovery_mutex_);
-      if (recovery_.port != order.port) continue;
-      recovery_building_.reset();
-      recovery_made_.world = made;
+      overtaken = recovery_.port != order.port;
+      if (!overtaken) {
+        recovery_building_.reset();
+        recovery_made_.world = made;
+      }
+    }
+    if (overtaken) {  // the others may duplicate it
+      revoke(made);
+      continue;
     }
     MPI_Comm spare = MPI_COMM_NULL;
     if (PMPI_Comm_dup(made, &spare) != MPI_SUCCESS) {
-      PMPIX_Comm_revoke(made);
+      revoke(made);
       continue;
     }
     PMPI_Comm_set_errhandler(spare, MPI_ERRORS_RETURN);
-    const std::lock_guard lock(recovery_mutex_);
-    if (recovery_.port != order.port) continue;
-    recovery_made_.spare = spare;
-    *world = made;
-    return MPI_SUCCESS;
+    {
+      const std::lock_guard lock(recovery_mutex_);
+      if (recovery_.port == order.port) {
+        recovery_made_.spare = spare;
+        *world = made;
+        return MPI_SUCCESS;
+      }
+    }
+    revoke(made);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/rank_calls.hpp"
 #include "runtime/rank/requests.hpp"
+#include "runtime/rank/revocation.hpp"
 #include "runtime/rank/world.hpp"
 
 namespace empi::rank {
@@ -92,7 +93,7 @@ int Rank::union_comm(MPI_Comm* comm) {
 int Rank::abort_change() {
   if (!in_window_) return MPI_ERR_OTHER;
   aborted_ = true;
-  attempt()->cancel("this rank gave the change up (MPIX_Comm_adapt_abort)", true);
+  revoke(attempt()->cancel("this rank gave the change up (MPIX_Comm_adapt_abort)", true).revoked);
   return MPI_SUCCESS;
 }
 

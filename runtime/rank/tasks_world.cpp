@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/rank/tasks_world.hpp"
 
-#include <mpi-ext.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -10,6 +8,7 @@
 #include "runtime/rank/group_world.hpp"
 #include "runtime/rank/pmix_connect.hpp"
 #include "runtime/rank/pmix_store.hpp"
+#include "runtime/rank/revocation.hpp"
 
 namespace empi::rank {
 
@@ -184,8 +183,12 @@ void TasksWorld::ask_to_give_up() {
 }
 
 void TasksWorld::give_up() {
-  const std::lock_guard lock(mutex_);
-  for (const MPI_Comm comm : made_) PMPIX_Comm_revoke(comm);
+  std::vector<MPI_Comm> made;
+  {
+    const std::lock_guard lock(mutex_);
+    made = made_;
+  }
+  revoke(made);
 }
 
 MPI_Comm TasksWorld::take() {

@@ -368,6 +368,28 @@ TEST_F(RecoveryOnPods, ALossAnywhereElseInAChangeIsBorneOrSaid) {
   }
 }
 
+// Revoking may never come back (quirk revoke-threads), whichever thread does it: that rank is lost, too.
+TEST_F(RecoveryOnPods, ARankThatIsStuckInMpiEndsItself) {
+  pods.environment["EMPI_TEST_STUCK_REVOCATION"] = "2 program";
+  start(4, 1);
+  kill_rank(1);
+  expect_left(2);
+  expect_good_end(2);
+}
+
+TEST_F(RecoveryOnPods, ARankThatIsStuckInMpiWhenAChangeIsCalledBackEndsItself) {
+  pods.environment["EMPI_TEST_STUCK_REVOCATION"] = "2 order";
+  pods.environment["EMPI_TEST_TELL_ACCEPTS"] = folder;
+  start(4, 1);
+  pods.environment["EMPI_TEST_NEVER_CONNECTS"] = "yes";
+  const std::string id = pods.request_change({.add = pods.launch(1)});
+  pods.wait_until("all await it", [&] { return fs::exists(folder + "/all-accept"); });
+  kill_rank(1);
+  EXPECT_EQ(pods.wait_for_change(id).outcome, empi::ChangeOutcome::RolledBack);
+  expect_left(2);
+  expect_good_end(2);
+}
+
 // All have voted, and one dies: some are in the next world, and one does not know. Which joiners and leavers
 // are members then depends on whom the lead hears first.
 TEST_F(RecoveryOnPods, ALossThatSplitsTheVoteIsBorne) {
