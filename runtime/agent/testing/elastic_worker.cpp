@@ -186,7 +186,7 @@ bool step(State& s, const char* stop_file) {
   if (out[1] != kElements) bad("number of elements", out[1], kElements);
   if (out[3] != iteration * size) bad("iteration", out[3], iteration * size);
   ++s.iteration;
-  usleep(1000);
+  usleep(4000);
   return out[2] > 0;
 }
 

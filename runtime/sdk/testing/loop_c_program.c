@@ -119,7 +119,7 @@ static int iterate(MPI_Comm world, void* state) {
   for (long long i = 0; i < elastic_block_count(p->rows) * COLUMNS; ++i) p->u[i] += 1;
   for (long long i = 0; i < p->count; ++i) ++p->elements[i].visits;
   ++p->step;
-  usleep(1000);
+  usleep(4000);
   int stop = rank == 0 && there(p, "stop");
   MPI_Bcast(&stop, 1, MPI_INT, 0, world);
   return !stop;

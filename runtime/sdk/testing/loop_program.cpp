@@ -218,7 +218,7 @@ class Program {
     if (++step_ == 1) std::ofstream(folder_ + "/iterating") << "\n";
     for (double& value : u_) value += 1;
     for (Cell& c : cells_) ++c.visits;
-    usleep(1000);
+    usleep(4000);
     int stop = here.rank == 0 && file("stop");
     MPI_Bcast(&stop, 1, MPI_INT, 0, world);
     return stop == 0;

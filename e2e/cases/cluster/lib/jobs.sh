@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Jobs of cases: small Jacobi iterations of 20 ms, of 60 ms where they do not end by themselves. Their ranks sleep most of
+# Jobs of cases: small Jacobi iterations of 20 ms, of 150 ms where they do not end by themselves. Their ranks sleep most of
 # the time, so that the cluster stays quick however many there are. (An iteration costs each a millisecond, most of it in
 # waiting for the others.) Sourced by operator.sh.
 
@@ -8,7 +8,7 @@
 # it does not end by itself.
 job() { manifest "$@" | k apply -f - >/dev/null; }
 manifest() {
-  jq -n --arg name "$1" --arg iterations "${2/#0/1000000000}" --arg pace "$(($2 > 0 ? 20 : 60))" --arg image "$(image jacobi)" '
+  jq -n --arg name "$1" --arg iterations "${2/#0/1000000000}" --arg pace "$(($2 > 0 ? 20 : 150))" --arg image "$(image jacobi)" '
     {apiVersion: "elasticmpi.io/v1alpha1", kind: "ElasticMPIJob", metadata: {name: $name},
      spec: {
        worker: {

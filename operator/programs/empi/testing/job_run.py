@@ -23,7 +23,8 @@ MARK = f"EMPI_TEST_MARK={os.getpid()}-{time.time_ns()}"
 ENVIRONMENT = {**os.environ, "EMPI_STATE_DIR": str(WORK / "state"), "PATH": f"{BIN}:{os.environ['PATH']}",
                MARK.split("=")[0]: MARK.split("=")[1]}
 
-SLOW = ["empi-jacobi", "--n", "1024", "--iterations", "1000000000", "--tolerance", "0"]
+# Goes on until it is told to end. Its ranks sleep most of the time: what is tried is not what they compute.
+ENDLESS = ["empi-jacobi", "--n", "512", "--iterations", "1000000000", "--tolerance", "0", "--pace", "20"]
 HELLO = ["python3", "-m", "mpi4py.bench", "helloworld"]
 
 

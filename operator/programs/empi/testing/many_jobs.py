@@ -5,14 +5,14 @@ import os
 import re
 import signal
 
-from job_run import HELLO, SLOW, WORK, Run, check_hello, documented, empi, manifest, on_terminal, queue
+from job_run import ENDLESS, HELLO, WORK, Run, check_hello, documented, empi, manifest, on_terminal, queue
 
 
 def many():
     """Jobs of one process: each has its folder, its state and its commands, and ends without the others."""
     loopback = "  local: {network: Loopback}\n"
-    run = Run(manifest("a", HELLO, rigid=True), manifest("b", SLOW, replicas=1),
-              manifest("c", SLOW, replicas=1, extra=loopback), arguments=["--queue", queue("roomy", 8)])
+    run = Run(manifest("a", HELLO, rigid=True), manifest("b", ENDLESS, replicas=1),
+              manifest("c", ENDLESS, replicas=1, extra=loopback), arguments=["--queue", queue("roomy", 8)])
     for job in "bc":
         run.wait_for_size(1, job)
     run.wait_for("the end of a", lambda: "job a: Succeeded" in run.text())
@@ -59,7 +59,7 @@ def many_succeed():
 
 def called_off():
     """A job whose turn has not come is cancelled as any other, and the others know nothing of it."""
-    run = Run(manifest("now", SLOW, replicas=1), manifest("later", SLOW, replicas=1), arguments=["--stagger", 600])
+    run = Run(manifest("now", ENDLESS, replicas=1), manifest("later", ENDLESS, replicas=1), arguments=["--stagger", 600])
     run.wait_for_size(1, "now")
     assert "has not begun: it starts in " in empi("scale", "later", 2, check=False).stderr
     assert "queue local" in empi("queue").stdout
@@ -76,10 +76,10 @@ def called_off():
 
 def submitted():
     """A job that comes later belongs to the run as those do that it began with."""
-    late = manifest("late", SLOW, replicas=1)
+    late = manifest("late", ENDLESS, replicas=1)
     alone = empi("submit", late, check=False)
     assert alone.returncode == 1 and "nothing runs to add job late to: start it with `empi run" in alone.stderr, alone
-    run = Run(manifest("first", SLOW, replicas=1))
+    run = Run(manifest("first", ENDLESS, replicas=1))
     run.wait_for_size(1)
     assert "output in " + str(WORK / "late-out") in empi("submit", late, "--set", "worker.maxReplicas=2").stdout
     run.wait_for_size(1, "late")
@@ -89,7 +89,7 @@ def submitted():
     assert again.returncode == 1 and "running already" in again.stderr, again
     late.write_text(late.read_text().replace("minReplicas: 1", "minReplicas: none"))
     assert empi("submit", late, check=False).returncode == 2
-    other = Run(manifest("other", SLOW, replicas=1))
+    other = Run(manifest("other", ENDLESS, replicas=1))
     other.wait_for_size(1)
     more = manifest("more", HELLO, replicas=1, rigid=True)
     which = empi("submit", more, check=False)
@@ -108,26 +108,26 @@ def submitted():
 
 def local_queue():
     """Three jobs on four workers: who wants more waits, others shrink for it, and grow again when it has gone."""
-    wide = manifest("wide", SLOW, replicas=4)
-    fixed = manifest("fixed", SLOW, replicas=2, rigid=True)
+    wide = manifest("wide", ENDLESS, replicas=4)
+    fixed = manifest("fixed", ENDLESS, replicas=2, rigid=True)
     run = Run(wide, fixed, arguments=["--queue", queue("four", 4), "--stagger", 1])
     run.wait_for_size(2, "fixed")
     run.wait_for_size(2, "wide")
     assert "Yielding" in empi("history", "wide", "--events").stdout
     assert "no queue named none" in empi("queue", "none", check=False).stderr
-    empi("submit", manifest("third", SLOW, replicas=3, rigid=True))
+    empi("submit", manifest("third", ENDLESS, replicas=3, rigid=True))
     told = "queue four  4 of 4 CPUs held; 2 jobs run, 1 waits"
     run.wait_for("third to wait and be told why", lambda: told in (text := empi("queue", "four").stdout)
                  and "  third  Queued" in text and "needs 3 workers of 1 CPU" in text)
     assert "third  Queued" in empi("top", "third").stdout
-    too_large = empi("submit", manifest("huge", SLOW, replicas=9, most=9, rigid=True), check=False)
+    too_large = empi("submit", manifest("huge", ENDLESS, replicas=9, most=9, rigid=True), check=False)
     assert too_large.returncode == 1 and "needs at least 9 workers" in too_large.stderr, too_large
     empi("cancel", "fixed")
     run.wait_for_size(3, "third")
     run.wait_for_size(1, "wide")
     empi("cancel", "third")
     run.wait_for_size(4, "wide")
-    empi("submit", manifest("fourth", SLOW, replicas=4, rigid=True))
+    empi("submit", manifest("fourth", ENDLESS, replicas=4, rigid=True))
     run.wait_for("fourth to wait", lambda: run.status("fourth").get("state") == "Queued")
     run.process.send_signal(signal.SIGINT)
     assert run.wait() == 1, run.text()
@@ -139,7 +139,7 @@ def documented_queue():
     """The commands of docs/scheduling.md, as they stand there."""
     commands = documented("scheduling.md", "On one machine")
     assert [words[0] for words in commands] == ["run", "submit", "queue", "cancel"], commands
-    jobs = {f"{name}.yaml": manifest(name, SLOW, replicas=0) for name in "abcd"}
+    jobs = {f"{name}.yaml": manifest(name, ENDLESS, replicas=0) for name in "abcd"}
     run = Run(*[jobs[word] for word in commands[0] if word in jobs],
               arguments=[word for word in commands[0][1:] if word not in jobs])
     for job in "abc":
@@ -173,7 +173,7 @@ def many_refused():
     wrong = empi("run", good, bad, check=False)
     assert wrong.returncode == 2 and "bad.yaml" in wrong.stderr and "minReplicas" in wrong.stderr, wrong
     assert not (WORK / "state").exists(), "nothing was started"
-    large = manifest("large", SLOW, replicas=3, least=3)
+    large = manifest("large", ENDLESS, replicas=3, least=3)
     small = empi("run", good, large, "--workers", 2, check=False)
     assert small.returncode == 2 and len(small.stderr.splitlines()) == 1, small
     assert "needs at least 3 workers" in small.stderr and "--workers" in small.stderr, small
@@ -186,7 +186,7 @@ def many_refused():
 
 def many_kept():
     """What earlier runs have left stays where a run is refused, and no two jobs that run share a folder of results."""
-    early, busy = manifest("early", HELLO, replicas=1, rigid=True), manifest("busy", SLOW, replicas=1)
+    early, busy = manifest("early", HELLO, replicas=1, rigid=True), manifest("busy", ENDLESS, replicas=1)
     empi("run", early)
     before = {path.name: path.read_bytes() for path in (WORK / "early-out").iterdir()}
     run = Run(busy, arguments=["--workers", 2])

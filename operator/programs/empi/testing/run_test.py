@@ -18,7 +18,7 @@ import time
 
 import many_jobs
 import sizes
-from job_run import (BIN, ENVIRONMENT, HELLO, PATIENCE, SLOW, WORK, Run, check_hello, empi, expect_nothing_left,
+from job_run import (BIN, ENDLESS, ENVIRONMENT, HELLO, PATIENCE, WORK, Run, check_hello, empi, expect_nothing_left,
                      manifest, marked_processes, names_on_machine, on_terminal)
 
 
@@ -96,7 +96,7 @@ def ordinary_user():
 
 def scale_loopback():
     """Resizing works where pods share the loopback interface, too."""
-    run = Run(manifest("jacobi", SLOW, extra="  local: {network: Loopback}\n"))
+    run = Run(manifest("jacobi", ENDLESS, extra="  local: {network: Loopback}\n"))
     run.wait_for_size(2)
     expect_members_command_nothing(run)
     for size in (3, 1):
@@ -139,7 +139,7 @@ def expect_members_command_nothing(run):
 
 
 def scale_by_hand():
-    run = Run(manifest("jacobi", SLOW))
+    run = Run(manifest("jacobi", ENDLESS))
     run.wait_for_size(2)
     again = empi("run", WORK / "jacobi.yaml", check=False)
     assert again.returncode == 1 and "running already" in again.stderr, again
@@ -162,7 +162,7 @@ def scale_by_hand():
 
 
 def edit_manifest():
-    path = manifest("jacobi", SLOW, replicas=1)
+    path = manifest("jacobi", ENDLESS, replicas=1)
     run = Run(path)
     run.wait_for_size(1)
     good = path.read_text()
@@ -179,7 +179,7 @@ def edit_manifest():
 def several_at_once():
     """Jobs on one machine do not notice each other: with a network each, and with the loopback interface of all."""
     loopback = "  local: {network: Loopback}\n"
-    runs = [Run(manifest(f"job{number}", SLOW, extra=loopback if number % 2 else "")) for number in range(4)]
+    runs = [Run(manifest(f"job{number}", ENDLESS, extra=loopback if number % 2 else "")) for number in range(4)]
     for run in runs:
         run.wait_for_size(2)
     assert len(set(names_on_machine())) == 4, names_on_machine()
@@ -199,7 +199,7 @@ def several_at_once():
 
 
 def interrupt():
-    run = Run(manifest("jacobi", SLOW))
+    run = Run(manifest("jacobi", ENDLESS))
     run.wait_for_size(2)
     run.process.send_signal(signal.SIGINT)
     assert run.wait() == 1, run.text()
@@ -207,7 +207,7 @@ def interrupt():
 
 
 def interrupt_twice():
-    run = Run(manifest("jacobi", SLOW))
+    run = Run(manifest("jacobi", ENDLESS))
     run.wait_for_size(2)
     for agent in [pid for pid, command in marked_processes() if "elastic-mpi-agent" in command]:
         os.kill(agent, signal.SIGSTOP)  # nothing ends by itself
@@ -218,7 +218,7 @@ def interrupt_twice():
 
 
 def kill_supervisor():
-    run = Run(manifest("jacobi", SLOW))
+    run = Run(manifest("jacobi", ENDLESS))
     run.wait_for_size(2)
     run.process.kill()
     run.wait()
@@ -229,7 +229,7 @@ def kill_supervisor():
 
 
 def kill_job_process():
-    run = Run(manifest("jacobi", SLOW))
+    run = Run(manifest("jacobi", ENDLESS))
     run.wait_for_size(2)
     children = pathlib.Path(f"/proc/{run.process.pid}/task/{run.process.pid}/children").read_text().split()
     os.kill(int(children[0]), signal.SIGKILL)
@@ -239,7 +239,7 @@ def kill_job_process():
 def kill_a_pod():
     """Without a member that dies the others go on, and it is replaced, that of the lead, too; where the job says so any
     ends it at once, with its reason."""
-    run = Run(manifest("jacobi", SLOW, extra="  checkpoint: {path: volume, everySeconds: 1}\n"))
+    run = Run(manifest("jacobi", ENDLESS, extra="  checkpoint: {path: volume, everySeconds: 1}\n"))
     files = lambda: sorted((WORK / "volume/jacobi").glob("*.h5"))
     run.wait_for("a checkpoint, and so copies in memory", files)
     kill_rank(run, 1)
@@ -252,7 +252,7 @@ def kill_a_pod():
     run.wait_for_size(2)
     empi("cancel", "jacobi")
     assert run.wait() == 1
-    run = Run(manifest("jacobi", SLOW, extra="  resize: {onWorkerLoss: Fail}\n"))
+    run = Run(manifest("jacobi", ENDLESS, extra="  resize: {onWorkerLoss: Fail}\n"))
     run.wait_for_size(2)
     kill_rank(run, 1)
     assert run.wait() == 1

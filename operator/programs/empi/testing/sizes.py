@@ -2,7 +2,7 @@
 """Cases of run_test.py: sizes that a policy finds, or keeps to."""
 import re
 
-from job_run import SLOW, WORK, Run, documented, empi, manifest
+from job_run import ENDLESS, WORK, Run, documented, empi, manifest
 
 
 def random_policy():
@@ -10,7 +10,7 @@ def random_policy():
     mode: Auto
     policy: {name: random, random: {seed: 5, intervalSeconds: 2}}
 """
-    run = Run(manifest("jacobi", SLOW, replicas=0, most=3, extra=extra))
+    run = Run(manifest("jacobi", ENDLESS, replicas=0, most=3, extra=extra))
     run.wait_for("three changes", lambda: run.text().count(" workers in ") + run.text().count(" worker in ") >= 3)
     assert "draw " in empi("history", "jacobi").stdout
     empi("cancel", "jacobi")

@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
   while (t < Tmax) {
     if (options.at_top) probe();
     step();
-    usleep(1000);
+    usleep(4000);
     t = t + 1;
     if (!options.at_top) probe();
   }

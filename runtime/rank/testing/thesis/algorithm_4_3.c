@@ -41,7 +41,7 @@ static struct totals step(long steps) {
   const struct totals totals = sum_up(&options, &data);
   for (int c = 0; c < data.count; ++c) ++data.cells[c].value;
   if (procStatus != MPI_ADAPT_STATUS_LEAVING) check(&totals, steps);
-  usleep(1000);
+  usleep(4000);
   return totals;
 }
 

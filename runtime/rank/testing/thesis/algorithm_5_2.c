@@ -95,7 +95,7 @@ int main(int argc, char** argv) {
     for (int i = 0; i < grid.count; ++i) grid.cells[i].value += step;
     if (procStatus != MPI_ADAPT_STATUS_LEAVING) check(&totals, t);
     if (totals.stop) tmax = t + 1;
-    usleep(1000);
+    usleep(4000);
     t = t + step;
     if (t % K == 0 && rank == 0) fprintf(stderr, "output at t = %ld\n", t);
     if (t % options.every == 0) {
