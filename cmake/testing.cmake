@@ -14,7 +14,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DI
 file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/testing/slow.txt EMPI_SLOW_TESTS REGEX "^[0-9]")
 list(TRANSFORM EMPI_SLOW_TESTS REPLACE "^[0-9]+ " "")
 
-# PROCESSORS of a test that measures: half of the room, which is for four tests a core (scripts/inside.sh).
+# PROCESSORS of a test that measures: half of the room, which is for four tests a core (scripts/inside_tests.sh).
 cmake_host_system_information(RESULT empi_cores QUERY NUMBER_OF_LOGICAL_CORES)
 math(EXPR EMPI_MEASURES "2 * ${empi_cores}")
 
@@ -31,7 +31,8 @@ endif()
 
 # empi_test_programs(TARGETS... [AS_SHIPPED]): programs and libraries of tests only. They are compiled at -O0, by clang
 # (cmake/clang.cmake); what computes much in a test is in the libraries it links, and those are as everywhere. AS_SHIPPED:
-# these, too. (What a header defines is once in a program, and of both the linker takes the test's.)
+# these, too, where it takes longer to run them than to compile them. (What a header defines is once in a program, and of both
+# the linker takes the test's.)
 function(empi_test_programs)
   cmake_parse_arguments(arg "AS_SHIPPED" "" "" ${ARGN})
   foreach(name IN LISTS arg_UNPARSED_ARGUMENTS)

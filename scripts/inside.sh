@@ -167,108 +167,6 @@ use_build() {
 # one is nobody else's, such as a user's terminal.
 session_nice() { [[ -z ${EMPI_OWN_SESSION:-} ]] || { echo "$1" >/proc/self/autogroup; } 2>/dev/null || true; }
 
-# EMPI_TEST_TARGETS: what need not be there for a test, but must compile (.ci/run). Where cases on a cluster keep the
-# processors busy it is seen to beside the tests that only compute, which would wait for it for ten minutes.
-begin_checks() {
-  [[ -n ${EMPI_TEST_TARGETS:-} ]] || return 0
-  # shellcheck disable=SC2086,SC2016  # one word each; of the shell in there
-  alone_in "$preset" bash -c 'exec env --default-signal=INT,QUIT nice -n 15 cmake --build . --target "$@" >checks.log 2>&1' \
-    bash $EMPI_TEST_TARGETS &
-  checks=$!
-}
-finish_checks() {
-  [[ -n $checks ]] || return 0
-  wait "$checks" && return
-  local status=$?
-  cat checks.log
-  say "not built: $EMPI_TEST_TARGETS"
-  (exit "$status") || not_built "$PWD"
-}
-
-# Builds what the chosen tests need and runs them. Without a number of its own, ctest runs four at a time for each
-# core: most wait for processes; those that compute on several ranks count twice (PROCESSORS).
-run_tests() {
-  local choice=(--label-exclude '^long$') jobs=() argument files status=0 unbuilt=0 nice=0 checks='' lines= rest='^long$' together=false
-  local run=(ctest --output-on-failure --timeout 300 --output-junit)
-  local costs=Testing/Temporary/CTestCostData.txt failures=Testing/Temporary/LastTestsFailed.log
-  case ${1:-} in
-    fast)
-      choice=(--label-regex '^fast$' --no-tests=error)
-      together=true
-      shift
-      ;;
-    long)
-      choice=(--label-regex '^long$' --no-tests=ignore)
-      shift
-      ;;
-  esac
-  jobs=(--parallel $((4 * $(nproc))))
-  for argument in "$@"; do
-    case $argument in
-      -j* | --parallel*) jobs=() ;;
-      -L* | --label-*) choice=() ;;
-    esac
-    # What only chooses leaves open how they are run.
-    case $argument in -[RE]*) ;; -*) together=false ;; esac
-  done
-  configure "$preset"
-  use_build
-  cd "$project/build/$preset"
-  for argument in "$@"; do
-    case $argument in -N | --show-only*) exec ctest "${choice[@]}" "$@" ;; esac
-  done
-  # CMake runs again where a list of cases may have changed.
-  alone_in "$preset" cmake --build . --target build.ninja >configure.log 2>&1 || { cat configure.log >&2; exit 1; }
-  files=$(ctest --show-only=json-v1 "${choice[@]}" "$@" | python3 "$project/cmake/testing/needed.py")
-  # With the cases on a cluster beside (scripts/test.sh), those come first: they wait for it.
-  if [[ -n ${EMPI_BUSY_LOCK:-} ]]; then
-    nice=10
-    session_nice 10
-  else
-    files+=" ${EMPI_TEST_TARGETS:-}"
-  fi
-  # shellcheck disable=SC2086  # one word each
-  alone_in "$preset" nice -n "$nice" cmake --build . --target all $files || not_built "$PWD"
-  # What takes long starts early in a fresh clone, too.
-  [[ -e $costs ]] || { mkdir -p "${costs%/*}" && awk '/^[0-9]/ { print $2, 1, $1 }' "$project/cmake/testing/slow.txt" >"$costs"; }
-  if $together; then
-    ctest --show-only=json-v1 "${choice[@]}" "$@" | python3 "$project/cmake/testing/together.py" || status=$?
-    return "$status"
-  fi
-  if [[ -z ${EMPI_BUSY_LOCK:-} ]]; then
-    "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" "${choice[@]}" "$@" || status=$?
-    return "$status"
-  fi
-  rm -f tests-beside.xml tests-again.xml
-  begin_checks
-  if flock --nonblock "$EMPI_BUSY_LOCK" true; then
-    say 'built; the cases on the cluster are over'
-  else
-    # What only computes runs beside the cases, on the cores that these leave; what waits for others would
-    # notice them, and they it: those begin when the cases are over.
-    say 'built; what computes runs beside the cases on the cluster'
-    nice -n 15 "${run[@]}" "$PWD/tests-beside.xml" --parallel $(($(nproc) + 1)) \
-      --label-regex '^(computes|fast)$' "$@" || { status=$? && lines=$(<"$failures"); }
-    rest='^(long|computes|fast)$'
-    say 'waiting for the cases on the cluster'
-    flock --wait 2700 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 45 minutes more'
-  fi
-  finish_checks || unbuilt=$?
-  session_nice 0
-  "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" --label-exclude "$rest" "$@" || { status=$? && lines+=${lines:+$'\n'}$(<"$failures"); }
-  if [[ -n $lines ]]; then
-    printf '%s\n' "$lines" >"$failures"
-    # Few: once more, alone (e2e/cases/run.sh does the same).
-    if [[ $(wc -l <"$failures") -le ${EMPI_ONCE_MORE:-0} ]]; then
-      say "failed, and tried once more: $(cut -d: -f2 <"$failures" | paste -sd ' ')"
-      status=0
-      "${run[@]}" "$PWD/tests-again.xml" --rerun-failed || status=$?
-    fi
-  fi
-  [[ $unbuilt == 0 ]] || status=$unbuilt
-  return "$status"
-}
-
 main() {
   local command=$1
   shift
@@ -292,6 +190,8 @@ main() {
         if [[ $1 == *=* ]]; then set -- --openmpi "${1#*=}" "${@:2}"; fi
         run_openmpi_tests "${@:2}"
       else
+        # shellcheck source=scripts/inside_tests.sh
+        source "$project/scripts/inside_tests.sh"
         run_tests "$@"
       fi
       ;;

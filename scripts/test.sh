@@ -48,7 +48,7 @@ run_tests() { # ARGUMENTS of ./dev test
   mkdir -p "$project/out"
   local cases_log=$project/out/e2e-cases.log lock failed=0
   lock=test-$(printf '%s' "$project" | sha256sum | cut -c1-8).lock
-  # Tests begin when the cases are over: those hold this lock as long as they run (scripts/inside.sh).
+  # Tests that wait begin when the cases are over: those hold this lock as long as they run (scripts/inside_tests.sh).
   exec 7>"$cache/$lock"
   take_cache_lock 7 'tests this checkout'
   export EMPI_BUSY_LOCK=/cache/$lock

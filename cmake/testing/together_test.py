@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What ./dev test fast says of programs that fail, skip, die, leak, hang about and report nothing (together.py)."""
+"""What ./dev test says of programs that fail, skip, die, leak, hang about and report nothing (together.py)."""
+import json
 import os
 import pathlib
 import stat
+import subprocess
+import sys
 import tempfile
 import textwrap
 import unittest
+import xml.etree.ElementTree as ET
 
 import together
 
 # Stands for a program of GoogleTest: cases of the pattern's names do what these say.
 PROGRAM = textwrap.dedent("""\
     #!/usr/bin/env python3
-    import json, os, sys
+    import json, os, sys, time
     options = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
     open(os.environ["RUNS"], "a").write(options["--gtest_filter"] + "\\n")
     cases = []
@@ -23,16 +27,22 @@ PROGRAM = textwrap.dedent("""\
             os.abort()
         if case == "IsNot":
             continue
-        result = {"name": case, "result": "SKIPPED" if case == "Skips" else "COMPLETED"}
+        if case == "Hangs" and options["--gtest_filter"].count(":") > 0:
+            time.sleep(1000)
+        result = {"name": case, "time": "0.25s", "result": "SKIPPED" if case == "Skips" else "COMPLETED"}
         if case == "Fails":
             result["failures"] = [{"failure": "expected 1, got 2"}]
         cases.append({"name": suite, "testsuite": [result]})
     path = options["--gtest_output"].removeprefix("json:")
     open(path, "w").write(json.dumps({"testsuites": cases}))
+    if "Stays" in options["--gtest_filter"]:
+        time.sleep(1000)
     together = options["--gtest_filter"].count(":") > 0
     bad = any(case["testsuite"][0].get("failures") for case in cases)
     sys.exit(bad or ("Leaks" in options["--gtest_filter"]) or ("Clash" in options["--gtest_filter"] and together))
 """)
+
+OTHER = {"name": "lint", "command": ["sh", "-c", "true"], "properties": [{"name": "WORKING_DIRECTORY", "value": "/"}]}
 
 
 class Together(unittest.TestCase):
@@ -86,12 +96,37 @@ class Together(unittest.TestCase):
         self.assertEqual(found["A.Skips"], "skipped")
         self.assertIn("status 1", found["A.Leaks"])
 
+    def test_what_has_no_time_together_has_it_alone(self):
+        self.addCleanup(setattr, together, "BOUND", together.BOUND)
+        together.BOUND = 3
+        self.assertEqual(self.results("A.Is", "A.Hangs"), {"A.Is": "", "A.Hangs": ""})
+
+    def test_who_does_not_end_when_all_is_over_is_found(self):
+        self.addCleanup(setattr, together, "BOUND", together.BOUND)
+        together.BOUND = 2
+        found = self.results("A.Is", "A.Stays")
+        self.assertEqual(found["A.Is"], "")
+        self.assertIn("no end within 2 s", found["A.Stays"])
+
     def test_what_fails_only_together_has_failed(self):
         self.assertIn("of none alone", self.results("A.Is", "A.Clash")["A.Clash"])
 
+    def test_what_is_written_is_as_ctest_writes_it(self):
+        place = pathlib.Path(self.folder.name)
+        shown = json.dumps({"tests": [self.entry(case) for case in ("A.Is", "A.Fails", "B.Skips", "B.Dies")] + [OTHER]})
+        said = subprocess.run([sys.executable, together.__file__, place], input=shown, capture_output=True, text=True, check=False)
+        self.assertEqual(said.returncode, 1, said)
+        self.assertIn("4 cases in 1 processes: 2 failed, 1 skipped, ", said.stdout)
+        cases = {case.get("name"): case for case in ET.parse(place / "tests-fast.xml").getroot().iter("testcase")}
+        self.assertEqual({name.removeprefix("some_test."): case.get("status") for name, case in cases.items()},
+                         {"A.Is": "run", "A.Fails": "fail", "B.Skips": "notrun", "B.Dies": "fail"})
+        self.assertEqual(cases["some_test.A.Is"].get("time"), "0.250")
+        self.assertEqual(cases["some_test.A.Fails"].findtext("system-out"), "expected 1, got 2")
+        self.assertEqual((place / "tests-fast.txt").read_text().splitlines(), list(cases))
+        self.assertEqual((place / "tests-fast-failed.txt").read_text(), "some_test.A.Fails\nsome_test.B.Dies\n")
+
     def test_other_tests_are_left_to_ctest(self):
-        other = {"name": "lint", "command": ["sh", "-c", "true"], "properties": [{"name": "WORKING_DIRECTORY", "value": "/"}]}
-        self.assertEqual(together.groups_of([other]), ([], ["lint"]))
+        self.assertEqual(together.groups_of([OTHER]), ([], ["lint"]))
 
 
 if __name__ == "__main__":
