@@ -39,8 +39,6 @@ void end_this_rank(int seconds, const char* what) {
   raise(SIGKILL);
 }
 
-constexpr const char* kRevoking = "revoking a communicator of a process that is lost";
-
 RankReport ended(const std::string& change, const std::string& error) {
   RankReport report;
   report.kind = RankReport::Kind::Built;
@@ -181,10 +179,10 @@ void Rank::revoke_beside(std::vector<MPI_Comm> comms) {
     return revoke(comms);
   }
   const std::future<void> end = back->get_future();
-  for (int waited = 0; waited < kPatienceMs; waited += kLookMs)
+  for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
     if (end.wait_for(std::chrono::milliseconds(kLookMs)) == std::future_status::ready) return;
-  // Before its helper thread is told of as parked, after which the job cannot do without this rank.
-  if (stop_ && !finalized()) end_this_rank(kPatienceMs / 1000, kRevoking);
+    check_revoking();
+  }
 }
 
 // Milliseconds.
@@ -207,7 +205,7 @@ void Rank::check_revoking() {
   looked_ns_ = now;
   const int patience = stop_ ? kRevokingMs : kRevokingLastMs;
   if (since != 0 && left_ms(revoking_seen_ns_, patience) == 0 && !finalized())
-    end_this_rank(patience / 1000, kRevoking);
+    end_this_rank(patience / 1000, "revoking a communicator of a process that is lost");
 }
 
 void Rank::check_parked() {
