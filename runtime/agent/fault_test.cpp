@@ -177,9 +177,8 @@ TEST_F(Faults, ALeaverThatStandsStillIsKilledAfterItsGrace) {
   expect_finish(2);
 }
 
-// A joiner killed while MPI_Intercomm_merge looks for an id of the next communicator leaves the helper
-// threads there for ever (quirk cid-retries). Such a round takes
-// the 10 s after which the threads are parked; the job iterates meanwhile.
+// Where a helper thread does not come back (docs/openmpi.md) a round takes the 10 s after which it is parked;
+// the job iterates meanwhile.
 TEST_F(Faults, JoinersKilledAtRandomTimes) {
   const auto members = begin(2);
   std::mt19937 random(7);

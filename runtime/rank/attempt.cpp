@@ -11,6 +11,7 @@
 #include "runtime/base/thread_time.hpp"
 #include "runtime/profile/write/tick_clock.hpp"
 #include "runtime/protocol/names.hpp"
+#include "runtime/rank/blocked_search.hpp"
 #include "runtime/rank/revocation.hpp"
 
 namespace empi::rank {
@@ -75,6 +76,7 @@ void Attempt::build() {
     made = all();
   }
   revoke(made);  // the others may still wait for this rank
+  end_blocked_search();
   drop();
 }
 
@@ -104,6 +106,7 @@ bool Attempt::unite() {
                                    : PMPI_Comm_accept(port, MPI_INFO_NULL, 0, handles_.work, &made);
   if (!done(order.joining ? "connect to the old world" : "accept the joiners", result)) return false;
   if (!adopt(handles_.inter, made)) return false;
+  const Search::Here here(search_, handles_.inter);
   return done("merge with the joiners", PMPI_Intercomm_merge(handles_.inter, order.joining ? 1 : 0, &made)) &&
          adopt(handles_.union_comm, made);
 }
@@ -193,6 +196,7 @@ Attempt::Cancelled Attempt::cancel(const std::string& reason, bool window_is_cer
     if (state_ == State::Over || (state_ == State::Voted && !decides_)) return result;
     if (!cancelled_ && error_.empty()) error_ = reason;
     cancelled_ = true;
+    search_.call_off();
     result.revoked = all();
     result.over = !window_is_certain && (state_ == State::Waiting || state_ == State::Built);
   }

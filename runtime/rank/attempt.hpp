@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/protocol/rank_messages.hpp"
+#include "runtime/rank/search.hpp"
 
 namespace empi::rank {
 
@@ -120,6 +121,7 @@ class Attempt {
   bool cancelled_ = false, parked_ = false, duplicated_ = false;
   bool decides_ = false;  // this rank speaks for the joiners, and has not done so yet
   std::string error_;
+  Search search_;
   Handles handles_;
   MPI_Comm base_;
   std::vector<char> leaving_;

@@ -18,6 +18,7 @@
 #include "elastic_mpi.h"
 #include "runtime/profile/write/counters.hpp"
 #include "runtime/protocol/names.hpp"
+#include "runtime/rank/blocked_search.hpp"
 #include "runtime/rank/interposition.hpp"
 #include "runtime/rank/mpi_messages.hpp"
 #include "runtime/rank/rank_calls.hpp"
@@ -180,6 +181,7 @@ void Rank::become_malleable() {
   if (const int result = PMPI_Comm_dup(MPI_COMM_WORLD, &spare_); result != MPI_SUCCESS)
     throw std::runtime_error("cannot duplicate MPI_COMM_WORLD");
   PMPI_Comm_set_errhandler(spare_, MPI_ERRORS_RETURN);
+  expect_blocked_searches();
   PMPI_Add_error_class(&MPIX_ERR_ADAPT_ROLLED_BACK);
   PMPI_Add_error_string(MPIX_ERR_ADAPT_ROLLED_BACK,
                         "the change of the job was rolled back, the old world holds");

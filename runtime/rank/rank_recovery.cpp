@@ -12,6 +12,7 @@
 #include "elastic_mpi.h"
 #include "runtime/profile/write/counters.hpp"
 #include "runtime/protocol/names.hpp"
+#include "runtime/rank/blocked_search.hpp"
 #include "runtime/rank/derived.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/rank_calls.hpp"
@@ -130,7 +131,7 @@ void Rank::vote_no_from_outside() {
 // split by a loss. What it had is with others.
 void Rank::leave_from_outside() {
   MPI_Comm alone = MPI_COMM_NULL;
-  PMPI_Comm_dup(MPI_COMM_SELF, &alone);
+  make_alone(&alone);
   replace_world(alone);  // the old one was revoked and is never freed
   left_ = true;
   end_leaver();

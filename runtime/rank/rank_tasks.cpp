@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/profile/write/counters.hpp"
+#include "runtime/rank/blocked_search.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/rank_calls.hpp"
 #include "runtime/rank/world.hpp"
@@ -165,7 +166,7 @@ int Rank::tasks_left() {
   if (!malleable_) return MPI_SUCCESS;
   give_up_tasks_world();
   MPI_Comm alone = MPI_COMM_NULL;
-  PMPI_Comm_dup(MPI_COMM_SELF, &alone);
+  make_alone(&alone);
   replace_world(alone);
   left_ = true;
   page_->rank_state.phase.store(RankPhase::Lingering);

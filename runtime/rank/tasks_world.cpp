@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "runtime/rank/blocked_search.hpp"
 #include "runtime/rank/common_world.hpp"
 #include "runtime/rank/group_world.hpp"
 #include "runtime/rank/pmix_connect.hpp"
@@ -25,6 +26,7 @@ bool TasksWorld::build(TasksWorld* before) {
     error_ = "a helper thread never came back from building the world before";
   } else {
     good = build_all();
+    if (!good) end_blocked_search();
   }
   const std::lock_guard lock(mutex_);
   ended_ = true;
@@ -108,8 +110,7 @@ std::optional<std::string> TasksWorld::gather(const std::string& word, const std
 bool TasksWorld::build_of(const Known& before, const std::vector<int>& ranks) {
   MPI_Group group = MPI_GROUP_NULL;
   MPI_Comm alone = MPI_COMM_NULL, first = MPI_COMM_NULL, world = MPI_COMM_NULL;
-  // After a search for a number that has failed, only one for a communicator below makes way for others.
-  if (!succeeded("begin with this rank alone", PMPI_Comm_dup(MPI_COMM_SELF, &alone))) return false;
+  if (!succeeded("begin with this rank alone", make_alone(&alone))) return false;
   PMPI_Comm_free(&alone);
   if (!succeeded("name the ranks that are left",
                  PMPI_Group_incl(before.group, static_cast<int>(ranks.size()), ranks.data(), &group)))
@@ -128,7 +129,7 @@ bool TasksWorld::build_of(const Known& before, const std::vector<int>& ranks) {
 
 bool TasksWorld::build_of_single_ranks() {
   MPI_Comm alone = MPI_COMM_NULL;
-  if (!succeeded("begin with this rank alone", PMPI_Comm_dup(MPI_COMM_SELF, &alone))) return false;
+  if (!succeeded("begin with this rank alone", make_alone(&alone))) return false;
   keep(alone);
   for (int half = 1; half < size_; half *= 2)
     if (!unite_with_other_half(half)) return false;

@@ -111,6 +111,22 @@ TEST_F(LoopOnPods, AnExceptionOnAJoinerRollsBackEverywhere) {
   expect_good_end(3, 1);
 }
 
+// The search for a number that ends with it stays noted in Open MPI (quirk blocked-search) or does not end
+// (quirk cid-retries), and after a change those of the world and of the next change wait for it.
+TEST_F(LoopOnPods, AJoinerThatIsLostWhileACommunicatorIsMadeSpoilsOneChangeOnly) {
+  start(2, 1);
+  expect_committed(change(pods.launch(1)));
+  for (const char* call : {"merge", "activate", "split"}) {
+    SCOPED_TRACE(call);
+    pods.environment["EMPI_TEST_DIES_IN"] = call;
+    EXPECT_EQ(change(pods.launch(1)).outcome, empi::ChangeOutcome::RolledBack) << pods.all_logs();
+    pods.environment.erase("EMPI_TEST_DIES_IN");
+    expect_committed(change(pods.launch(1)));
+  }
+  EXPECT_EQ(pods.membership().parked_helpers, 0);
+  expect_good_end(6, 0);
+}
+
 TEST_F(LoopOnPods, JoinersThatRegisterSomethingElseAreRefused) {
   start(2, 1);
   put("mismatch");

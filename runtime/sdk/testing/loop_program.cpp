@@ -104,8 +104,7 @@ class Program {
         MPI_Comm_free(&duplicate_);
     });
     loop.on_rebuild([this](MPI_Comm world) {
-      if (loop_.changes() > 0 && loop_.recoveries() == 0 && !loop_.recovering())
-        die_if_told(Sizes(world).rank);
+      if (loop_.recoveries() == 0 && !loop_.recovering()) die_if_told(Sizes(world).rank);
       expect(duplicate_ == MPI_COMM_NULL, "rebuilt before it was released");
       const bool goes_back = std::exchange(recoveries_, loop_.recoveries()) != loop_.recoveries();
       expect(loop_.recovering() == goes_back, "recovering() says otherwise");
@@ -135,10 +134,11 @@ class Program {
  private:
   bool file(const std::string& name) const { return std::filesystem::exists(folder_ + "/" + name); }
 
-  // Right after the commit of a change: nothing was copied in the new world yet.
+  // RANK CHANGES. Right after the commit of a change nothing was copied in the new world yet.
   void die_if_told(int rank) const {
-    int chosen = -1;
-    if (std::ifstream(folder_ + "/die-in-rebuild") >> chosen && chosen == rank) raise(SIGKILL);
+    int chosen = -1, changes = -1;
+    std::ifstream(folder_ + "/die-in-rebuild") >> chosen >> changes;
+    if (chosen == rank && changes == loop_.changes()) raise(SIGKILL);
   }
 
   void start() {
