@@ -119,11 +119,11 @@ function(empi_runs test)
   set_property(TARGET ${test} APPEND PROPERTY EMPI_RUNS ${ARGN})
 endfunction()
 
-# empi_test(NAME SOURCES... [LIBS ...] [WAITS] [AS_SHIPPED]): a GoogleTest program; every TEST in its sources becomes a ctest case
-# NAME.SUITE.CASE. WAITS: it starts processes and waits for them. When empi_sanitized_test() follows, the program runs
-# under the sanitizers named there instead.
+# empi_test(NAME SOURCES... [LIBS ...] [WAITS|TIMED] [AS_SHIPPED]): a GoogleTest program; every TEST in its sources becomes a ctest
+# case NAME.SUITE.CASE. WAITS: it starts processes and waits for them. TIMED: it has seconds for what a machine that gives it
+# little time does not get done. When empi_sanitized_test() follows, the program runs under the sanitizers named there instead.
 function(empi_test name)
-  cmake_parse_arguments(arg "WAITS;AS_SHIPPED" "" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "WAITS;TIMED;AS_SHIPPED" "" "SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBS} GTest::gtest GTest::gmock GTest::gtest_main)
   set(compiled)
@@ -134,7 +134,7 @@ function(empi_test name)
   if(NOT EMPI_FULL_TESTS AND NOT arg_AS_SHIPPED)
     empi_precompiled(${name} plain ${EMPI_TEST_OPTIONS})
   endif()
-  set_target_properties(${name} PROPERTIES EMPI_TEST_SOURCES "${arg_SOURCES}" EMPI_WAITS ${arg_WAITS})
+  set_target_properties(${name} PROPERTIES EMPI_TEST_SOURCES "${arg_SOURCES}" EMPI_WAITS ${arg_WAITS} EMPI_TIMED ${arg_TIMED})
   # When all is said about it in this folder.
   cmake_language(EVAL CODE "cmake_language(DEFER CALL empi_register_test [[${name}]])")
 endfunction()
@@ -159,6 +159,7 @@ function(empi_register_cases test program prefix labels environment)
   cmake_parse_arguments(arg "ONLY_PLAIN" "" "" ${ARGN})
   get_target_property(sources ${test} EMPI_TEST_SOURCES)
   get_target_property(waits ${test} EMPI_WAITS)
+  get_target_property(timed ${test} EMPI_TIMED)
   foreach(source IN LISTS sources)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
     file(READ ${source} text)
@@ -183,6 +184,8 @@ function(empi_register_cases test program prefix labels environment)
       if(waits)
         list(APPEND case_labels waits)
         set(processors 2)
+      elseif(timed)
+        list(APPEND case_labels waits)
       elseif(${prefix}.${id} IN_LIST EMPI_SLOW_TESTS)
         list(APPEND case_labels computes)
         set(timeout 900)  # as much as others leave it
