@@ -18,6 +18,7 @@ change-real|bench_change real|128 real ranks on this machine through 10 changes:
 change-rss|bench_change rss|memory that a rank keeps of each change; argument: changes (200)
 profile-overhead|bench_profile_overhead|run time with the profile over without it, at 10 k and 500 k MPI calls/s, with its 95 % interval
 parked|bench_parked|a small allreduce beside a thread that waits in MPI for good, over one without, and what the thread takes, with one and two threads in its progress at a time
+waiting|bench_waiting|processor time of a rank that waits for a message on shared processors, and half a round of messages, for 2 and 8 ranks, over what Open MPI does
 change-scale|bench_change_scale|processor time that one grow from half costs the lead of 100 and 400 simulated pods with 64 ranks each; arguments: numbers of pods
 histories|bench_histories|simulated histories of jobs: rate of one core, failures, cells of the table that were met; may be interrupted; arguments: histories (1000000), first seed (1), loops: of jobs that lose leads; votes: and ranks that vote; queues: of those that lose a queue of tasks
 schedule|bench_schedule|a pass of the scheduler over 10,000 jobs on 100,000 workers, and its parts
@@ -53,7 +54,7 @@ budget|python3 apps/bench/goals.py budget|Jacobi with three budgets over the fas
 chaos|python3 apps/bench/chaos.py|programs on local pods that are resized and lose ranks, agents, pods and links at random: hangs, wrong results; --minutes (10), --seed, --apps, --jobs (1), --out DIR'
 
 # Started on the host, by scripts/bench_first_hour.sh, and by scripts/bench_k8s.sh on a cluster of their own.
-on_host='first-hour||a minimal Debian 12 and 13 from nothing to the demo: root, build, first picture, end; --debian, --until, --keep-ccache
+on_host='first-hour||a minimal Debian 12 and 13 from nothing to the demo: root, build, first picture, end; --debian, --until, --keep-ccache, --keep-root
 k8s-scale||the operator with 1,000 jobs of 4 pods: memory, threads, reaction, writes, at the largest rate of 20, 10, 5, 2, 1, .5 scales/s that the API server bears, and with a third of the leads silent (half an hour); --jobs, --pods, --rate, --seconds
 k8s-queue||the operator with a full queue, 500 jobs of 4 that run and 500 that wait: start when pods are gone, writes, memory, pass; --jobs, --starts, --yields, --rate
 k8s-resize||kubectl scale until the change of a real job is committed, and its steps; --trials, --from, --to

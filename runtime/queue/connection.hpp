@@ -5,8 +5,8 @@
 // is gone without revoking or agreeing on anything. (An MPI accept that loses its other side may never come
 // back, and what was revoked can never be freed: quirk cid-retries, quirk revoked-freed.) A joiner is there
 // after some ms, with MPI's accept and connect after 300 to 500. And rank 0 computes as well: beside a busy
-// thread one that waits in MPI answers after 9 ms (it yields the core, again and again), one that waits for a
-// socket after 2 to 4 (two cores, load 10).
+// thread one that waited in MPI answered after 9 ms (it yielded the core, again and again), one that waits
+// for a socket after 2 to 4 (two cores, load 10).
 #pragma once
 #include <sys/types.h>
 

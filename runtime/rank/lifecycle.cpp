@@ -5,23 +5,34 @@
 
 #include "elastic_mpi.h"
 #include "runtime/rank/rank.hpp"
+#include "runtime/rank/waiting.hpp"
 
 #define EMPI_EXPORT __attribute__((visibility("default")))
 
 using empi::rank::rank;
 
-extern "C" {
+namespace {
 
-EMPI_EXPORT int MPI_Init(int* argc, char*** argv) {
-  const int result = PMPI_Init(argc, argv);
-  if (result == MPI_SUCCESS) rank().start_profile();
+// `initialise` is MPI's call.
+template <class Initialise>
+int begin(Initialise initialise) {
+  const int result = initialise();
+  if (result != MPI_SUCCESS) return result;
+  empi::rank::wait_asleep();
+  rank().start_profile();
   return result;
 }
 
+}  // namespace
+
+extern "C" {
+
+EMPI_EXPORT int MPI_Init(int* argc, char*** argv) {
+  return begin([&] { return PMPI_Init(argc, argv); });
+}
+
 EMPI_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  const int result = PMPI_Init_thread(argc, argv, required, provided);
-  if (result == MPI_SUCCESS) rank().start_profile();
-  return result;
+  return begin([&] { return PMPI_Init_thread(argc, argv, required, provided); });
 }
 
 EMPI_EXPORT int MPI_Initialized(int* flag) { return PMPI_Initialized(flag); }
@@ -46,9 +57,8 @@ EMPI_EXPORT int MPI_Finalize(void) {
 
 EMPI_EXPORT int MPI_Init_adapt(int* argc, char*** argv, int* proc_status) {
   int provided = MPI_THREAD_SINGLE;
-  const int result = PMPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+  const int result = begin([&] { return PMPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided); });
   if (result != MPI_SUCCESS) return result;
-  rank().start_profile();
   if (provided < MPI_THREAD_MULTIPLE) {
     std::fprintf(
         stderr,

@@ -37,7 +37,8 @@ void Counting::start(Page& page) {
     c.progress = -1;
   });
   begin_computing();
-  thread_state = {true, 0};
+  thread_state.measured = true;
+  thread_state.depth = 0;
 }
 
 void Counting::stop() {

@@ -8,6 +8,7 @@
 // every 10 us. Counts of calls and bytes are always exact.
 #pragma once
 #include <cstdint>
+#include <utility>
 
 #include "runtime/profile/write/slow_core.hpp"
 #include "runtime/profile/write/slow_network.hpp"
@@ -18,7 +19,9 @@ namespace empi::profile {
 
 struct ThreadState {
   bool measured = false;
-  int depth = 0;  // MPI calls and adaptation windows this thread is inside of
+  int depth = 0;                // MPI calls and adaptation windows this thread is inside of
+  bool may_block = false;       // in a WaitScope
+  unsigned blocking_calls = 0;  // so far, which is the number of the present one
 };
 extern thread_local constinit ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
@@ -142,10 +145,26 @@ class Counting {
 extern Counting* const counting_instance;  // never destroyed: threads may call MPI while the process exits
 inline Counting& counting() { return *counting_instance; }
 
+// Within, this thread may have to wait for other ranks, or does not. Of any thread, measured or not.
+class WaitScope {
+ public:
+  explicit WaitScope(Blocking blocking)
+      : outer_(std::exchange(thread_state.may_block, blocking == Blocking::Yes)) {
+    if (blocking == Blocking::Yes) ++thread_state.blocking_calls;
+  }
+  ~WaitScope() { thread_state.may_block = outer_; }
+  WaitScope(const WaitScope&) = delete;
+  WaitScope& operator=(const WaitScope&) = delete;
+
+ private:
+  bool outer_;
+};
+
 // One MPI call. Constructed in the generated wrapper of that call.
 class CallScope {
  public:
-  CallScope(Blocking blocking, Collective collective) : blocking_(blocking), collective_(collective) {
+  CallScope(Blocking blocking, Collective collective)
+      : waiting_(blocking), blocking_(blocking), collective_(collective) {
     if (!thread_state.measured) return;
     counted_ = true;
     outermost_ = thread_state.depth++ == 0;
@@ -161,6 +180,7 @@ class CallScope {
   bool outermost() const { return outermost_; }
 
  private:
+  WaitScope waiting_;
   Blocking blocking_;
   Collective collective_;
   bool counted_ = false, outermost_ = false;
