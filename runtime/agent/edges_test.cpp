@@ -189,6 +189,7 @@ TEST(RankEnvironment, RigidRanksPayForNoMalleability) {
 
 TEST(RankEnvironment, UcxPatchesNothingWhereNobodyAsksIt) {
   EXPECT_EQ(value(rank_environment({}, {}, {}, {}), "UCX_MEM_EVENTS"), "n");
+  EXPECT_EQ(value(rank_environment({}, {}, {}, {}), "UCX_VFS_ENABLE"), "n");
   const auto by_ucx = rank_environment({}, {}, {"OMPI_MCA_pml=ucx"}, {});
   EXPECT_EQ(value(by_ucx, "UCX_MEM_EVENTS"), "(none)") << "it registers memory and has to know what goes";
   EXPECT_EQ(value(rank_environment({}, {}, {"UCX_MEM_EVENTS=y"}, {}), "UCX_MEM_EVENTS"), "y");

@@ -25,7 +25,7 @@ void tell(int out, std::chrono::microseconds patience) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience);
   const itimerval limit{{0, 0}, {seconds.count(), (patience - seconds).count()}};
   setitimer(ITIMER_REAL, &limit, nullptr);
-  setenv("UCX_MEM_EVENTS", "n", 0);  // quirk ucx-hooks
+  for (const char* of_ucx : {"UCX_MEM_EVENTS", "UCX_VFS_ENABLE"}) setenv(of_ucx, "n", 0);  // quirk ucx-hooks
   void* library = dlopen(kLibrary, RTLD_LAZY | RTLD_LOCAL);
   if (!library) _exit(kNone);
   using Version = int (*)(char*, int*);

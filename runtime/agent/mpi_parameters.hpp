@@ -32,6 +32,8 @@ inline constexpr auto kMpiParameters = std::to_array<MpiParameter>({
      "single copy needs rights to ptrace, which a restricted pod lacks"},
     {"UCX_MEM_EVENTS", MpiParameter::Of::WithoutUcx, MpiParameter::Value::AsIs, "n",
      "quirk ucx-hooks: a quarter of a rank's start, for what nobody asks"},
+    {"UCX_VFS_ENABLE", MpiParameter::Of::WithoutUcx, MpiParameter::Value::AsIs, "n",
+     "quirk ucx-hooks: a thread and a watched folder of each rank, for a daemon that nobody runs"},
     {"OMPI_MCA_btl_sm_backing_directory", MpiParameter::Of::All, MpiParameter::Value::ShmFolder, "",
      "so that the segments of killed ranks go with the pod's folder"},
     {"OMPI_MCA_osc_sm_backing_directory", MpiParameter::Of::All, MpiParameter::Value::ShmFolder, "",

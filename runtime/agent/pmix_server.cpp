@@ -17,6 +17,7 @@
 #include "runtime/agent/mpi_messages.hpp"
 #include "runtime/agent/output.hpp"
 #include "runtime/agent/pmix_values.hpp"
+#include "runtime/base/no_devices.hpp"
 #include "runtime/protocol/names.hpp"
 
 namespace empi::agent {
@@ -271,7 +272,10 @@ PmixServer::PmixServer(const std::string& folder, const std::string& host, const
   infos.add(PMIX_SERVER_NSPACE, g_nspace);
   infos.add(PMIX_SERVER_RANK, pmix_rank_t{0}, PMIX_PROC_RANK);
   infos.add(PMIX_SERVER_TOOL_SUPPORT, false, PMIX_BOOL);
-  const int status = PMIx_server_init(&upcall_table, infos.data(), infos.size());
+  const int status = [&] {
+    const NoDevices are_asked_for;
+    return PMIx_server_init(&upcall_table, infos.data(), infos.size());
+  }();
   if (status != PMIX_SUCCESS)
     throw std::runtime_error("cannot start the PMIx server in '" + folder +
                              "': " + PMIx_Error_string(status));

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Beginning and end of MPI, and the calls of elastic_mpi.h.
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
 
 #include "elastic_mpi.h"
+#include "runtime/base/no_devices.hpp"
 #include "runtime/rank/rank.hpp"
 #include "runtime/rank/waiting.hpp"
 
@@ -13,10 +16,19 @@ using empi::rank::rank;
 
 namespace {
 
+// Other layers of Open MPI choose the device that is nearest.
+bool goes_by_tcp() {
+  const char* layer = std::getenv("OMPI_MCA_pml");
+  return !layer || std::strcmp(layer, "ob1") == 0;
+}
+
 // `initialise` is MPI's call.
 template <class Initialise>
 int begin(Initialise initialise) {
-  const int result = initialise();
+  const int result = [&] {
+    const empi::NoDevices are_asked_for(goes_by_tcp());
+    return initialise();
+  }();
   if (result != MPI_SUCCESS) return result;
   empi::rank::wait_asleep();
   rank().start_profile();
