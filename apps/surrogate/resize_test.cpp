@@ -61,8 +61,9 @@ class SurrogateOnPods : public testing::Test {
 };
 
 TEST_F(SurrogateOnPods, WhoComputesDoesNotChangeABit) {
-  // Fine cells, so that a phase lasts as long as the changes below; few of everything else.
-  const std::vector<std::string> arguments{"--cells",   "40",  "--reference-points", "300", "--level",   "2",
+  // Slow cores, so that a phase lasts as long as the changes below; few of everything else.
+  pods.environment[empi::names::kSlowdown] = "8";
+  const std::vector<std::string> arguments{"--cells",   "20",  "--reference-points", "300", "--level",   "2",
                                            "--growth",  "1.2", "--most-points",      "40",  "--samples", "64",
                                            "--burn-in", "600", "--segment",          "300"};
   run_alone(arguments);
