@@ -169,12 +169,12 @@ function(empi_sanitized_environment sanitizer leaks out)
   set(${out} "${environment}" PARENT_SCOPE)
 endfunction()
 
-# empi_sanitized_case(SANITIZER NAME [PMIX|NO_LEAKS] [COMPUTES] COMMAND... [ENVIRONMENT...] [PROGRAMS TARGETS...]
+# empi_sanitized_case(SANITIZER NAME [PMIX|NO_LEAKS] [COMPUTES] [QUIET] COMMAND... [ENVIRONMENT...] [PROGRAMS TARGETS...]
 # [TIMEOUT SECONDS]): a ctest case SANITIZER.NAME; PMIX when a program of it links that library, NO_LEAKS when ranks are
 # killed there, too: PMIx's server then keeps what it had for a request that has lost its rank, or whose other rank is gone.
-# COMPUTES: the label, rather than `waits`, and one processor, not two. PROGRAMS are what it runs.
+# COMPUTES: the label, rather than `waits`, and one processor, not two. QUIET: the label, too. PROGRAMS are what it runs.
 function(empi_sanitized_case sanitizer name)
-  cmake_parse_arguments(arg "PMIX;NO_LEAKS;COMPUTES" "TIMEOUT" "COMMAND;ENVIRONMENT;PROGRAMS" ${ARGN})
+  cmake_parse_arguments(arg "PMIX;NO_LEAKS;COMPUTES;QUIET" "TIMEOUT" "COMMAND;ENVIRONMENT;PROGRAMS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
   endif()
@@ -191,6 +191,9 @@ function(empi_sanitized_case sanitizer name)
   if(arg_COMPUTES)
     set(spends computes)
     set(processors 1)
+  endif()
+  if(arg_QUIET)
+    list(APPEND spends quiet)
   endif()
   add_test(NAME ${sanitizer}.${name} COMMAND ${arg_COMMAND})
   set_tests_properties(${sanitizer}.${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors} LABELS "sanitized;${sanitizer};${spends}"
@@ -213,6 +216,10 @@ function(empi_register_sanitized test)
   get_target_property(computes ${test} EMPI_COMPUTES)
   if(computes)
     set(spends COMPUTES)
+  endif()
+  get_target_property(timed ${test} EMPI_TIMED)
+  if(timed)
+    list(APPEND spends QUIET)
   endif()
   set(without)  # the cases that slow.txt has by their plain name
   if(NOT EMPI_FULL_TESTS)

@@ -4,7 +4,8 @@
 # ./dev bench starts. ./dev test builds what the chosen tests need: each says so in REQUIRED_FILES.
 #
 # Labels: `fast` takes less than a second, `waits` waits more than it computes, `computes` takes longer and does nothing
-# but compute (it may run beside the cases on the cluster, and take its time), `long` is what only ./dev test long runs.
+# but compute (it may run beside the cases on the cluster, and take its time), `quiet` would take a busy machine for a slow program
+# (it runs when they are over), `long` is what only ./dev test long runs.
 # What takes longer is in testing/slow.txt.
 
 # What each narrows in the ordinary build is in docs/HACKING.md; preset `full`, ./dev test full, has all of it.
@@ -14,7 +15,8 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DI
 file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/testing/slow.txt EMPI_SLOW_TESTS REGEX "^[0-9]")
 list(TRANSFORM EMPI_SLOW_TESTS REPLACE "^[0-9]+ " "")
 
-# PROCESSORS of a test that measures: half of the room, which is for four tests a core (scripts/inside_tests.sh).
+# PROCESSORS of a test that measures: half of the room, which is for four tests a core; of their own lane in ./dev test a third
+# (scripts/inside_tests.sh).
 cmake_host_system_information(RESULT empi_cores QUERY NUMBER_OF_LOGICAL_CORES)
 math(EXPR EMPI_MEASURES "2 * ${empi_cores}")
 
@@ -185,7 +187,7 @@ function(empi_register_cases test program prefix labels environment)
         list(APPEND case_labels waits)
         set(processors 2)
       elseif(timed)
-        list(APPEND case_labels waits)
+        list(APPEND case_labels waits quiet)
       elseif(${prefix}.${id} IN_LIST EMPI_SLOW_TESTS)
         list(APPEND case_labels computes)
         set(timeout 900)  # as much as others leave it

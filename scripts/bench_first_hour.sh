@@ -6,7 +6,7 @@
 
 first_hour_usage() {
   cat <<'USAGE'
-Usage: ./dev bench first-hour [--debian 12|13] [--until root|build|picture|end] [--keep-ccache] [--user]
+Usage: ./dev bench first-hour [--debian 12|13] [--until root|build|picture|end] [--keep-ccache] [--keep-root] [--user]
   On a minimal Debian 12 and then 13, each with an empty cache (root is needed):
     first-hour.root            s until there is a Debian root
     first-hour.build_cpu       s of processor time to build what the demo needs
@@ -16,12 +16,13 @@ Usage: ./dev bench first-hour [--debian 12|13] [--until root|build|picture|end] 
   fetched before the clock starts.
   --until build        as far as a built empi, which must answer --help
   --keep-ccache        with the compiler cache of this machine
+  --keep-root          with the root that was made there before by the very same files of ./dev, unless there is none
   --user               the newcomer is an ordinary user, with the package uidmap; what is fetched is fetched meanwhile
 USAGE
 }
 
 bench_first_hour() { # ARGUMENTS
-  local debians=(12 13) until=end keep_ccache=false as_user=false debian
+  local debians=(12 13) until=end keep_ccache=false keep_root=false as_user=false debian
   while [[ $# -gt 0 ]]; do
     case $1 in
       --debian)
@@ -35,6 +36,7 @@ bench_first_hour() { # ARGUMENTS
         shift
         ;;
       --keep-ccache) keep_ccache=true ;;
+      --keep-root) keep_root=true ;;
       --user) as_user=true ;;
       -h | --help) first_hour_usage; return ;;
       *) die "bench first-hour: there is no option '$1': ./dev bench first-hour --help" ;;
@@ -42,6 +44,7 @@ bench_first_hour() { # ARGUMENTS
     shift
   done
   [[ $(id -u) == 0 ]] || die 'bench first-hour: a machine of its own needs root: run it with sudo'
+  if $keep_root && [[ $as_user == true || $until != build ]]; then die 'bench first-hour: --keep-root is for --until build, as root'; fi
   if $keep_ccache && $as_user; then die 'bench first-hour: the compiler cache is root'"'"'s: leave out --keep-ccache or --user'; fi
   check_this_machine
   : >"$cache/root.log"
@@ -121,10 +124,12 @@ newcomer() { # DEBIAN UNTIL KEEP_CCACHE
     rm -rf --one-file-system "$folder$home"/.cache/elastic-mpi/root-*
   fi
 
-  # Killed while it makes the root, ./dev begins anew at the next call. The clock starts at that one.
-  "${machine[@]}" bash scripts/testing/interrupted_root.sh "$home/started" >&2 || fail_hour 'there is no root'
-  started=$(cat "$folder$home/started")
-  figure root $((EPOCHSECONDS - started))
+  if ! $keep_root || ! take_kept_root; then
+    # Killed while it makes the root, ./dev begins anew at the next call. The clock starts at that one.
+    "${machine[@]}" bash scripts/testing/interrupted_root.sh "$home/started" >&2 || fail_hour 'there is no root'
+    started=$(cat "$folder$home/started")
+    figure root $((EPOCHSECONDS - started))
+  fi
   if [[ $until == root ]]; then return; fi
 
   if [[ $until == build ]]; then
@@ -133,6 +138,7 @@ newcomer() { # DEBIAN UNTIL KEEP_CCACHE
     { time "${machine[@]}" ./dev build --for demo >&3 2>&3; } 3>&2 2>"$work/time" || fail_hour 'the demo cannot be built'
   fi
   figure build_cpu "$(awk 'END { printf "%.0f", $1 + $2 }' "$work/time")"
+  if $keep_root; then keep_this_root; fi
   if [[ $until == build ]]; then return; fi
 
   "${machine[@]}" ./dev demo --out "$home/pictures" >&2 &
@@ -147,6 +153,24 @@ newcomer() { # DEBIAN UNTIL KEEP_CCACHE
   wait "$job" || status=$?
   [[ $status == 0 ]] || fail_hour "the demo ended with status $status"
   figure total $((EPOCHSECONDS - started))
+}
+
+# The cache of the machine on which it was made, by all that makes and enters roots. Whoever uses it has it for himself.
+kept_root() {
+  local of
+  of=$(cd "$project" && cat dev scripts/*.sh scripts/testing/{interrupted_root,minimal_machine}.sh .ci/packages.txt | sha256sum)
+  echo "$cache/first-hour/root-$debian-${of:0:16}"
+}
+# Whether there was one.
+take_kept_root() {
+  mkdir -p "$folder$home/.cache"
+  mv -T "$(kept_root)" "$folder$home/.cache/elastic-mpi" 2>/dev/null || return 1
+  note "Debian $debian: with the root that these files have made before"
+}
+keep_this_root() {
+  rm -rf --one-file-system "$cache/first-hour/root-$debian"-*
+  rmdir "$folder$home/.cache/elastic-mpi/ccache" 2>/dev/null || true # where the kept one was mounted
+  mv -T "$folder$home/.cache/elastic-mpi" "$(kept_root)" || fail_hour 'the root cannot be kept'
 }
 
 has_picture() { [[ -n $(find "$1" -name '*.png' -size +0 -print -quit 2>/dev/null) ]]; }

@@ -23,8 +23,8 @@ def objects(log):
 
 
 def runs(build):
-    """The tests of each run: the fast ones, those beside the cases on the cluster, after them, and once more (scripts/inside_tests.sh)."""
-    files = (build / name for name in ("tests-fast.xml", "tests-beside.xml", "tests.xml", "tests-again.xml"))
+    """The tests of each run: the fast ones, what computes, what waits, what wants a quiet machine, and once more (scripts/inside_tests.sh)."""
+    files = (build / name for name in ("tests-fast.xml", "tests-beside.xml", "tests.xml", "tests-quiet.xml", "tests-again.xml"))
     return [list(ET.parse(junit).getroot().iter("testcase")) for junit in files if junit.exists()]
 
 

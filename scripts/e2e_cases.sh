@@ -131,7 +131,9 @@ begin_others() { # CASES...; takes $outside
   export EMPI_CASE_CLAIMS=$project/out/e2e/claims
   rm -rf "$EMPI_CASE_CLAIMS"
   mkdir -p "$EMPI_CASE_CLAIMS"
+  touch "$EMPI_CASE_CLAIMS/.together-$cluster"
   for ((number = 2; number <= clusters; number++)); do
+    touch "$EMPI_CASE_CLAIMS/.together-$cluster-$number"
     EMPI_CLUSTER=$cluster-$number EMPI_CLUSTERS=1 env --default-signal=INT,QUIT "$project/dev" e2e "$@" &
     others+=($!)
   done

@@ -63,32 +63,40 @@ guess_costs() { # FOLDER
 }
 
 # All of them, with the cases on a cluster beside (scripts/test.sh). What only computes begins at once, on the cores that the others
-# leave, and may go on to the end; what waits for others would notice the cases, and they it: those begin when the cases are over.
+# leave, and may go on to the end. What waits for others would notice cases that run beside each other, and they it: it begins when
+# each cluster has one case at a time. What wants a quiet machine (label `quiet`) begins when the cases are over.
 run_all_tests() { # ARGUMENTS of ctest
-  local status=0 checks='' failed=$PWD/Testing/Temporary/LastTestsFailed.log of_beside=beside/Testing/Temporary/LastTestsFailed.log
-  trap end_beside EXIT
-  rm -rf tests*.xml tests-fast*.txt "$failed" "$of_beside"
+  local status=0 checks='' failed=$PWD/Testing/Temporary/LastTestsFailed.log cores until=$((SECONDS + 5400))
+  beside='' waiting='' # for the trap, too
+  cores=$(nproc)
+  trap end_lanes EXIT
+  rm -rf tests*.xml tests-fast*.txt "$failed" {beside,quiet}/Testing/Temporary/LastTestsFailed.log
   begin_checks
-  # A second ctest has its logs in a folder of its own. (Whoever asks for the numbers of the tests empties the first one's.)
-  mkdir -p beside
-  echo "subdirs(\"$PWD\")" >beside/CTestTestfile.cmake
+  make_lane beside
+  make_lane quiet
   ctest -N | sed -n 's/^ *Test *#\([0-9]*\): /\1:/p' >beside/numbers
-  costs_known beside || guess_costs beside
-  say "built; what computes runs beside the rest, and is told of at the end (build/$preset/beside.log)"
-  env --default-signal=INT,QUIT nice -n 15 bash "$project/scripts/tests_beside.sh" "$@" >beside.log 2>&1 &
-  beside=$! # for the trap, too
-  if ! flock --nonblock "$EMPI_BUSY_LOCK" true; then
-    say 'waiting for the cases on the cluster'
-    flock --wait 5400 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 90 minutes'
-  fi
-  finish_checks || worst $? # ./dev in tests would wait for it
+  say "built; what computes, and what waits, runs beside the rest, and is told of at the end (build/$preset/beside.log, waiting.log)"
+  in_lane nice -n 15 bash "$project/scripts/tests_beside.sh" "$@" >beside.log 2>&1 &
+  beside=$!
+  cases_are_over || say 'waiting for the cases on the cluster'
+  until [[ -e ${EMPI_CASES_ALONE:-} ]] || cases_are_over; do
+    [[ $SECONDS -lt $until ]] || die 'the cases on the cluster have not ended after 90 minutes'
+    sleep 1
+  done
   session_nice 0
-  "${run[@]}" "$PWD/tests.xml" "${jobs[@]}" --label-exclude '^(long|computes|fast)$' "$@" || worst $?
-  say 'waiting for what computes'
+  in_lane "${run[@]}" "$PWD/tests.xml" --parallel $((3 * cores)) --label-exclude '^(long|computes|fast|quiet)$' "$@" >waiting.log 2>&1 &
+  waiting=$!
+  flock --shared --wait 5400 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 90 minutes'
+  finish_checks || worst $? # ./dev in tests would wait for it
+  "${run[@]}" "$PWD/tests-quiet.xml" --test-dir quiet --parallel $((6 * cores)) --label-regex '^quiet$' "$@" || worst $?
+  say 'waiting for what computes or waits'
+  wait "$waiting" || worst $?
+  waiting=''
+  cat waiting.log
   wait "$beside" || worst $?
   beside=''
   cat beside.log
-  cat "$of_beside" >>"$failed" 2>/dev/null || true
+  cat {beside,quiet}/Testing/Temporary/LastTestsFailed.log >>"$failed" 2>/dev/null || true
   # Few: once more, alone (e2e/cases/run.sh does the same).
   if [[ $status == "$tests_failed" && -s $failed && $(wc -l <"$failed") -le ${EMPI_ONCE_MORE:-0} ]]; then
     say "failed, and tried once more: $(cut -d: -f2 <"$failed" | paste -sd ' ')"
@@ -97,10 +105,22 @@ run_all_tests() { # ARGUMENTS of ctest
   fi
   return "$status"
 }
-end_beside() {
-  [[ -n ${beside:-} ]] || return 0
-  { pkill -INT -P "$beside" && kill -INT "$beside"; } 2>/dev/null || true
-  cat beside.log
+cases_are_over() { flock --shared --nonblock "$EMPI_BUSY_LOCK" true; }
+# Each ctest that runs beside another has its logs in a folder of its own. (Whoever asks for the numbers of the tests empties the
+# first one's.)
+make_lane() { # NAME
+  mkdir -p "$1"
+  echo "subdirs(\"$PWD\")" >"$1/CTestTestfile.cmake"
+  costs_known "$1" || guess_costs "$1"
+}
+in_lane() { exec env --default-signal=INT,QUIT "$@"; } # in the background, where it would ignore Ctrl-C
+end_lanes() {
+  local lane
+  for lane in beside waiting; do
+    [[ -n ${!lane:-} ]] || continue
+    { pkill -INT -P "${!lane}"; kill -INT "${!lane}"; } 2>/dev/null || true
+    cat "$lane.log"
+  done
 }
 # ctest's status when tests have failed, and nothing else; anything else is worse. (Above 128 somebody has ended all of it.)
 tests_failed=8

@@ -48,10 +48,12 @@ run_tests() { # ARGUMENTS of ./dev test
   mkdir -p "$project/out"
   local cases_log=$project/out/e2e-cases.log lock failed=0
   lock=test-$(printf '%s' "$project" | sha256sum | cut -c1-8).lock
-  # Tests that wait begin when the cases are over: those hold this lock as long as they run (scripts/inside_tests.sh).
+  # Tests that wait begin when no cases run beside each other any more, which a file says, and those that want a quiet machine
+  # when all are over: the cases hold this lock as long as they run (scripts/inside_tests.sh).
   exec 7>"$cache/$lock"
   take_cache_lock 7 'tests this checkout'
-  export EMPI_BUSY_LOCK=/cache/$lock
+  export EMPI_BUSY_LOCK=/cache/$lock EMPI_CASES_ALONE=$project/out/e2e/claims/.alone
+  rm -f "$EMPI_CASES_ALONE"
   say 'the cases on a Kubernetes run beside the tests; what they say comes at the end'
   # A group of its own, for everything of it to be ended at once; a background command would ignore Ctrl-C. What is
   # built is taken as it is: the other lane builds in the same folder. The lock is this shell's, and nobody inherits it.

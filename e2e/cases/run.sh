@@ -90,6 +90,10 @@ for name in "${together[@]}"; do
   ! take "$name" || begin "$name"
 done
 while [[ ${#case_of[@]} -gt 0 ]]; do finish_one; done
+if [[ -n ${EMPI_CASE_CLAIMS:-} ]]; then # where no cluster runs cases beside each other any more, others have room (scripts/inside_tests.sh)
+  rm -f "$EMPI_CASE_CLAIMS/.together-${EMPI_CLUSTER:-}"
+  [[ -n $(compgen -G "$EMPI_CASE_CLAIMS/.together-*") ]] || touch "$EMPI_CASE_CLAIMS/.alone"
+fi
 EMPI_CASES_BESIDE=
 for name in "${long[@]}" "${alone[@]}"; do
   take "$name" || continue

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""./dev test without a choice (scripts/inside_tests.sh): each test once, what waits when the cases on the cluster are over, and
-whoever fails is known, once more where few do. The tests are a script of our own; ctest is the real one."""
+"""./dev test without a choice (scripts/inside_tests.sh): each test once, what waits when no cases run beside each other, what
+wants a quiet machine when all are over, and whoever fails is known, once more where few do. The tests are a script of our own; ctest is the real one."""
 import fcntl
 import os
 import pathlib
@@ -17,7 +17,7 @@ PROGRAM = r"""#!/usr/bin/env python3
 import json, os, pathlib, subprocess, sys, time
 place = pathlib.Path(__file__).parent
 options = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word)
-free = subprocess.run(["flock", "--nonblock", place / "lock", "true"]).returncode == 0
+free = subprocess.run(["flock", "--shared", "--nonblock", place / "lock", "true"]).returncode == 0
 cases = []
 for name in options.get("--gtest_filter", sys.argv[1]).split(":"):
     with (place / "runs").open("a") as runs:
@@ -72,7 +72,8 @@ class AllTests(unittest.TestCase):
         with (self.place / "said").open("w") as said:
             process = subprocess.Popen(["bash", "-c", CALL, "bash", SOURCE, *arguments], cwd=self.place, stdin=subprocess.DEVNULL,
                                        stdout=said, stderr=subprocess.STDOUT, start_new_session=True,
-                                       env={**inherited, "EMPI_BUSY_LOCK": str(self.place / "lock"), **settings})
+                                       env={**inherited, "EMPI_BUSY_LOCK": str(self.place / "lock"), "EMPI_CASES_ALONE": str(self.place / "alone"),
+                                            **settings})
         self.addCleanup(process.kill)
         return process
 
@@ -103,6 +104,27 @@ class AllTests(unittest.TestCase):
         self.assertIn("2 cases in 1 processes: 0 failed", self.said())
         self.assertEqual(self.said().count("100% tests passed, 0 tests failed out of 1"), 2, self.said())
 
+    def test_what_waits_begins_when_cases_are_alone_and_what_wants_a_quiet_machine_does_not(self):
+        process = self.start({"A.Fast": "fast", "C.Waits": "waits", "D.Measures": "e2e;quiet", "D.Timed": "waits;quiet"})
+        self.wait_until("what is fast has run", lambda: self.runs())
+        self.assertEqual(self.runs(), ["A.Fast beside"])
+        (self.place / "alone").touch()
+        self.wait_until("what waits has run", lambda: "C.Waits beside" in self.runs())
+        self.assertEqual(len(self.runs()), 2)
+        self.cases_end()
+        self.assertEqual(process.wait(PATIENCE), 0, self.said())
+        self.assertEqual(sorted(self.runs()[2:]), ["D.Measures after", "D.Timed after"])
+
+    def test_what_wants_a_quiet_machine_does_not_wait_for_what_waits(self):
+        process = self.start({"C.Stays": "waits", "D.Measures": "quiet"})
+        (self.place / "alone").touch()
+        self.wait_until("what waits runs", lambda: "C.Stays beside" in self.runs())
+        self.cases_end()
+        self.wait_until("the other has run", lambda: "D.Measures after" in self.runs())
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertNotEqual(process.wait(PATIENCE), 0)
+        self.wait_until("all are gone", lambda: not self.of_this_session(process.pid))
+
     def test_what_waits_does_not_wait_for_what_computes(self):
         process = self.start({"A.Fast": "fast", "B.Stays": "computes", "C.Waits": "waits"})
         self.wait_until("what computes runs", lambda: "B.Stays beside" in self.runs())
@@ -125,18 +147,19 @@ class AllTests(unittest.TestCase):
         return found
 
     def test_whoever_fails_is_known(self):
-        tests = {"A.Fast": "fast", "A.FailsFast": "fast", "B.FailsToCompute": "computes", "C.FailsToWait": "waits", "C.Waits": "waits"}
+        tests = {"A.Fast": "fast", "A.FailsFast": "fast", "B.FailsToCompute": "computes", "C.FailsToWait": "waits", "C.Waits": "waits",
+                 "D.Fails": "quiet"}
         self.assertEqual(self.all_after_the_cases(tests), 8, self.said())
         listed = (self.place / "Testing/Temporary/LastTestsFailed.log").read_text().split()
-        self.assertEqual(sorted(listed), ["2:A.FailsFast", "3:B.FailsToCompute", "4:C.FailsToWait"])
+        self.assertEqual(sorted(listed), ["2:A.FailsFast", "3:B.FailsToCompute", "4:C.FailsToWait", "6:D.Fails"])
         self.assertNotIn("once more", self.said())
         self.assertIn("it said why", self.said())
 
     def test_few_are_tried_once_more(self):
-        tests = {"A.Fast": "fast", "A.UnsteadyFast": "fast", "B.Unsteady": "computes", "C.Unsteady": "waits"}
-        self.assertEqual(self.all_after_the_cases(tests, EMPI_ONCE_MORE="3"), 0, self.said())
+        tests = {"A.Fast": "fast", "A.UnsteadyFast": "fast", "B.Unsteady": "computes", "C.Unsteady": "waits", "D.Unsteady": "quiet"}
+        self.assertEqual(self.all_after_the_cases(tests, EMPI_ONCE_MORE="4"), 0, self.said())
         names = [line for line in self.said().splitlines() if "tried once more: " in line][0].split("once more: ")[1].split()
-        self.assertEqual(sorted(names), ["A.UnsteadyFast", "B.Unsteady", "C.Unsteady"])
+        self.assertEqual(sorted(names), ["A.UnsteadyFast", "B.Unsteady", "C.Unsteady", "D.Unsteady"])
         for name in tests:
             self.assertEqual(sum(run.startswith(name + " ") for run in self.runs()), 1 + ("Unsteady" in name), self.runs())
 

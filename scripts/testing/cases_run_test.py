@@ -17,12 +17,16 @@ CASES = {
     "busy": "[[ -e second ]] || { touch second; echo 'e2e: gave up waiting'; exit 1; }",
     "broken": "echo 'e2e: never so'; exit 1",
     "after": "#!\n#\n#\n# alone: it stops others",
+    "beside": "[[ ! -e $EMPI_CASE_CLAIMS/.alone ]]",
+    "by_itself": "#!\n#\n#\n# alone: it stops others\n[[ -e $EMPI_CASE_CLAIMS/.alone ]]",
+    "not_yet": "#!\n#\n#\n# alone: it stops others\n[[ ! -e $EMPI_CASE_CLAIMS/.alone ]]",
     "late": "#!\n#\n#\n# alone: it stops others\n# long: it takes its time",
 }
 
 
-def run(names, once_more, claimed=()):
-    """Status, output and what the summary says of it; another cluster has CLAIMED some of the cases."""
+def run(names, once_more, claimed=(), together=("one",)):
+    """Status, output and what the summary says of it; another cluster has CLAIMED some of the cases. This one is `one`; those that
+    run cases beside each other are TOGETHER."""
     with tempfile.TemporaryDirectory() as folder:
         cases = pathlib.Path(folder) / "e2e" / "cases"
         (cases / "some").mkdir(parents=True)
@@ -33,7 +37,9 @@ def run(names, once_more, claimed=()):
         claims.mkdir()
         for name in claimed:
             (claims / name).mkdir()
-        environment = {**os.environ, "EMPI_ONCE_MORE": once_more, "EMPI_CASE_CLAIMS": str(claims)}
+        for cluster in together:
+            (claims / f".together-{cluster}").touch()
+        environment = {**os.environ, "EMPI_CLUSTER": "one", "EMPI_ONCE_MORE": once_more, "EMPI_CASE_CLAIMS": str(claims)}
         ended = subprocess.run(["bash", cases / "run.sh", "some"], env=environment, text=True, timeout=60,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         log = pathlib.Path(folder) / "log"
@@ -70,6 +76,10 @@ expect("a long case is the first of those that run alone",
        [line.split()[1] for line in said.splitlines() if line.startswith("case ")] == ["good", "late", "after"], said)
 status, said, summary = run(["after", "good", "late"], "", claimed=["good", "late"])
 expect("what another cluster has taken is left to it", status == 0 and "case after ok" in said and "1 cases, 0 failed" in summary, said)
+status, said, _ = run(["by_itself", "beside"], "")
+expect("others are told when cases no longer run beside each other", status == 0, said)
+status, said, _ = run(["not_yet"], "", together=("one", "two"))
+expect("but not while they do on another cluster", status == 0, said)
 
 
 def crashes(before, after):

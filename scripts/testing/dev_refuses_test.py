@@ -72,7 +72,8 @@ def packages_cannot_be_kept():
 
 def options_of_commands_on_the_host():
     for words, said in {("first-hour", "--debian", "11"): "--debian wants 12 or 13", ("first-hour", "--until"): "root, build, picture or end",
-                        ("first-hour", "--twice"): "'--twice'", ("first-hour", "--user", "--keep-ccache"): "leave out"}.items():
+                        ("first-hour", "--twice"): "'--twice'", ("first-hour", "--user", "--keep-ccache"): "leave out",
+                        ("first-hour", "--keep-root"): "--keep-root is for --until build"}.items():
         refused(run("bench", *words), said)
     refused(run("images", "jacobi", EMPI_IMAGE_ENGINE="lxc"), "EMPI_IMAGE_ENGINE", "docker, podman or buildah")
     refused(run("images", "jacobi", EMPI_IMAGE_ENGINE="podman"), "EMPI_IMAGE_ENGINE", "no podman")
