@@ -168,9 +168,10 @@ take_kept_root() {
   note "Debian $debian: with the root that these files have made before"
 }
 keep_this_root() {
-  rm -rf --one-file-system "$cache/first-hour/root-$debian"-*
-  rmdir "$folder$home/.cache/elastic-mpi/ccache" 2>/dev/null || true # where the kept one was mounted
-  mv -T "$folder$home/.cache/elastic-mpi" "$(kept_root)" || fail_hour 'the root cannot be kept'
+  mkdir -p "$work/older"
+  mv -t "$work/older" "$cache/first-hour/root-$debian"-* 2>/dev/null || true # they go with $work
+  rm -rf --one-file-system "$folder$home/.cache/elastic-mpi/ccache"
+  mv -T "$folder$home/.cache/elastic-mpi" "$(kept_root)" || note 'the root is not kept: somebody else has kept one'
 }
 
 has_picture() { [[ -n $(find "$1" -name '*.png' -size +0 -print -quit 2>/dev/null) ]]; }

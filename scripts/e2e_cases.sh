@@ -138,7 +138,7 @@ begin_others() { # CASES...; takes $outside
     others+=($!)
   done
   [[ ${#outside[@]} == 0 || -n ${EMPI_FULL:-} ]] || {
-    env --default-signal=INT,QUIT bash "$cases/run.sh" host "${outside[@]}" &
+    env --unset=EMPI_CLUSTER --default-signal=INT,QUIT bash "$cases/run.sh" host "${outside[@]}" &
     others+=($!)
     outside=()
   }

@@ -66,7 +66,7 @@ guess_costs() { # FOLDER
 # leave, and may go on to the end. What waits for others would notice cases that run beside each other, and they it: it begins when
 # each cluster has one case at a time. What wants a quiet machine (label `quiet`) begins when the cases are over.
 run_all_tests() { # ARGUMENTS of ctest
-  local status=0 checks='' failed=$PWD/Testing/Temporary/LastTestsFailed.log cores until=$((SECONDS + 5400))
+  local status=0 checks='' early=false failed=$PWD/Testing/Temporary/LastTestsFailed.log cores until=$((SECONDS + 5400))
   beside='' waiting='' # for the trap, too
   cores=$(nproc)
   trap end_lanes EXIT
@@ -83,16 +83,17 @@ run_all_tests() { # ARGUMENTS of ctest
     [[ $SECONDS -lt $until ]] || die 'the cases on the cluster have not ended after 90 minutes'
     sleep 1
   done
+  if ! cases_are_over; then early=true; fi
   session_nice 0
   in_lane "${run[@]}" "$PWD/tests.xml" --parallel $((3 * cores)) --label-exclude '^(long|computes|fast|quiet)$' "$@" >waiting.log 2>&1 &
   waiting=$!
   flock --shared --wait 5400 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 90 minutes'
   finish_checks || worst $? # ./dev in tests would wait for it
-  "${run[@]}" "$PWD/tests-quiet.xml" --test-dir quiet --parallel $((6 * cores)) --label-regex '^quiet$' "$@" || worst $?
+  # Where nobody has told that cases are alone, all of them are over, and what waits has just begun.
+  $early || finish_waiting
+  "${run[@]}" "$PWD/tests-quiet.xml" --test-dir quiet --parallel $((8 * cores)) --label-regex '^quiet$' "$@" || worst $?
   say 'waiting for what computes or waits'
-  wait "$waiting" || worst $?
-  waiting=''
-  cat waiting.log
+  finish_waiting
   wait "$beside" || worst $?
   beside=''
   cat beside.log
@@ -104,6 +105,12 @@ run_all_tests() { # ARGUMENTS of ctest
     "${run[@]}" "$PWD/tests-again.xml" --rerun-failed || status=$?
   fi
   return "$status"
+}
+finish_waiting() {
+  [[ -n $waiting ]] || return 0
+  wait "$waiting" || worst $?
+  waiting=''
+  cat waiting.log
 }
 cases_are_over() { flock --shared --nonblock "$EMPI_BUSY_LOCK" true; }
 # Each ctest that runs beside another has its logs in a folder of its own. (Whoever asks for the numbers of the tests empties the

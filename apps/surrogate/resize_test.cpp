@@ -62,7 +62,7 @@ class SurrogateOnPods : public testing::Test {
 
 TEST_F(SurrogateOnPods, WhoComputesDoesNotChangeABit) {
   // Slow cores, so that a phase lasts as long as the changes below; few of everything else.
-  pods.environment[empi::names::kSlowdown] = "8";
+  pods.environment[empi::names::kSlowdown] = "20";
   const std::vector<std::string> arguments{"--cells",   "20",  "--reference-points", "300", "--level",   "2",
                                            "--growth",  "1.2", "--most-points",      "40",  "--samples", "64",
                                            "--burn-in", "600", "--segment",          "300"};
@@ -81,7 +81,11 @@ TEST_F(SurrogateOnPods, WhoComputesDoesNotChangeABit) {
   const auto shrunk = pods.change({.remove = {first[0].uid}});
   ASSERT_EQ(shrunk.outcome, empi::ChangeOutcome::Committed) << shrunk.reason;
   EXPECT_FALSE(fs::exists(folder / "resized/phases.csv")) << "the first phase was over before all that";
-  for (const Member& m : {first[1], first[2]}) EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
+  pods.environment.erase(empi::names::kSlowdown);  // who comes now does the rest
+  const std::vector<Member> third = pods.launch(2);
+  ASSERT_EQ(pods.change({.add = third}).outcome, empi::ChangeOutcome::Committed);
+  for (const Member& m : {first[1], first[2], third[0], third[1]})
+    EXPECT_EQ(pods.wait_for_end(m.uid), 0) << pods.all_logs();
   EXPECT_EQ(fingerprint(folder / "resized"), fingerprint(folder / "alone"));
 }
 

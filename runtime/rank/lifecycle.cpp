@@ -16,10 +16,11 @@ using empi::rank::rank;
 
 namespace {
 
-// Other layers of Open MPI choose the device that is nearest.
+// As agents have it. Other layers of Open MPI choose the device that is nearest, and it may choose them by
+// itself.
 bool goes_by_tcp() {
   const char* layer = std::getenv("OMPI_MCA_pml");
-  return !layer || std::strcmp(layer, "ob1") == 0;
+  return layer && std::strcmp(layer, "ob1") == 0;
 }
 
 // `initialise` is MPI's call.
