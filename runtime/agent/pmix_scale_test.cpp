@@ -3,13 +3,13 @@
 // linear in the ranks and short beside the silence that others bear (decision R16).
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include "runtime/agent/pmix_server.hpp"
+#include "runtime/base/clocks.hpp"
 
 namespace empi::agent {
 namespace {
@@ -28,11 +28,7 @@ struct NoRanks : PmixUpcalls {
 };
 
 // Of all threads: PMIx works in one of its own. Others on the machine do not count.
-double processor_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
+double processor_seconds() { return static_cast<double>(profile::clock_ns(CLOCK_PROCESS_CPUTIME_ID)) * 1e-9; }
 
 Namespace space_of(int pods, std::uint32_t slots) {
   Namespace space{"job." + std::to_string(pods), {}};

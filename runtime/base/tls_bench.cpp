@@ -2,7 +2,6 @@
 // What TLS costs a request between agents, on a connection that is kept and on a new one: processor time of
 // both ends. Plain and secure in turn, so that what else the machine does meets both.
 #include <malloc.h>
-#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "runtime/base/bounded_http.hpp"
+#include "runtime/base/clocks.hpp"
 #include "runtime/base/http_server.hpp"
 #include "runtime/base/tls.hpp"
 
@@ -49,9 +49,7 @@ class Server {
 };
 
 double processor_time() {  // of this process, so of both ends: us
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
+  return static_cast<double>(empi::profile::clock_ns(CLOCK_PROCESS_CPUTIME_ID)) * 1e-3;
 }
 
 double microseconds(const std::function<void()>& what) {

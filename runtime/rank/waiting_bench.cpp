@@ -4,7 +4,6 @@
 // four at once, over TCP, and one through memory; by this library, and as Open MPI does it. Without arguments
 // it starts itself by mpirun.
 #include <mpi.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,15 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/clocks.hpp"
+
 namespace {
 
 constexpr int kWaits = 20, kRounds = 5000, kLarge = 16 << 20, kLargeMessages = 20;
 
 double processor_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+  return static_cast<double>(empi::profile::clock_ns(CLOCK_PROCESS_CPUTIME_ID)) * 1e-9;
 }
 
 int measure(int argc, char** argv) {

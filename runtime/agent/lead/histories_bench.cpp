@@ -4,8 +4,6 @@
 // seed (1); "loops" after them: of loops that go on without members that are lost, their lead (R20); "votes":
 // and lose ranks while they vote on a change; "queues": of master-worker programs that lose their queue. It
 // may be ended by SIGINT or SIGTERM: then it says what it has done, and the seed to go on with.
-#include <time.h>
-
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -18,6 +16,7 @@
 #include <vector>
 
 #include "runtime/agent/lead/testing/history.hpp"
+#include "runtime/base/clocks.hpp"
 #include "runtime/base/log.hpp"
 
 namespace {
@@ -32,9 +31,7 @@ void stop(int) { g_stop = 1; }
 
 // Others on the machine do not count.
 double processor_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+  return static_cast<double>(empi::profile::clock_ns(CLOCK_PROCESS_CPUTIME_ID)) * 1e-9;
 }
 
 bool read_number(std::string_view text, std::uint64_t& number) {
