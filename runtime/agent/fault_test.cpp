@@ -36,6 +36,7 @@ class Faults : public testing::Elastic {
     EXPECT_NE(s.reason, "");
     EXPECT_EQ(pods.membership().membership.epoch.value, 1);
     EXPECT_EQ(pods.wait_for_end(joiner[0].uid), 0) << "dismissed";
+    EXPECT_EQ(pods.membership().parked_helpers, 0);
     commit({.add = pods.launch(1)});
     expect_finish(6);
   }
@@ -94,6 +95,10 @@ TEST_F(Faults, JoinersPodIsKilledInEachPhase) {
   commit({.add = pods.launch(1)});
   expect_finish(6);
 }
+
+// The others would look for the number of a communicator for ever, with a core of each, and no later change
+// could be (quirk cid-retries).
+TEST_F(Faults, JoinerDiesWhileItConnects) { expect_rollback("in_connect"); }
 
 // Its rank stands still and nobody dies, so that no error tells the others: the deadline does.
 TEST_F(Faults, JoinerThatStandsStillInTheWindowIsLeftBehindAtTheDeadline) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/base/thread_time.hpp"
+#include "runtime/profile/write/counters.hpp"
 #include "runtime/profile/write/tick_clock.hpp"
 #include "runtime/protocol/names.hpp"
 #include "runtime/rank/blocked_search.hpp"
@@ -64,6 +65,7 @@ void Attempt::build() {
     const std::lock_guard lock(mutex_);
     builder_ = gettid();
   }
+  const profile::WaitScope waits(profile::Blocking::Yes);  // for ranks that are not as far
   const bool ok = make_everything();
   std::vector<MPI_Comm> made;
   {
@@ -102,8 +104,12 @@ bool Attempt::unite() {
   }
   MPI_Comm made = MPI_COMM_NULL;
   const char* port = order.port.c_str();
-  const int result = order.joining ? PMPI_Comm_connect(port, MPI_INFO_NULL, 0, handles_.work, &made)
-                                   : PMPI_Comm_accept(port, MPI_INFO_NULL, 0, handles_.work, &made);
+  int result = MPI_SUCCESS;
+  {
+    const Search::Here here(search_, handles_.work);
+    result = order.joining ? PMPI_Comm_connect(port, MPI_INFO_NULL, 0, handles_.work, &made)
+                           : PMPI_Comm_accept(port, MPI_INFO_NULL, 0, handles_.work, &made);
+  }
   if (!done(order.joining ? "connect to the old world" : "accept the joiners", result)) return false;
   if (!adopt(handles_.inter, made)) return false;
   const Search::Here here(search_, handles_.inter);

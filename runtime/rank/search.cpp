@@ -29,8 +29,8 @@ struct Searches {
     return instance;
   }
 
-  Search* of(MPI_Comm inter) const {
-    const auto found = std::ranges::find(here, inter, &Search::inter_);
+  Search* of(MPI_Comm from) const {
+    const auto found = std::ranges::find(here, from, &Search::from_);
     return found == here.end() ? nullptr : *found;
   }
 
@@ -80,7 +80,7 @@ struct Searches {
   }
 
   void leave(Search* search) {
-    search->inter_ = MPI_COMM_NULL;
+    search->from_ = MPI_COMM_NULL;
     search->request_ = search->waits_for_ = nullptr;
     std::erase(here, search);
     if (!here.empty()) return;
@@ -91,9 +91,9 @@ struct Searches {
 
 thread_local Search* Searches::beginning = nullptr;
 
-Search::Here::Here(Search& search, MPI_Comm inter) : search_(search) {
+Search::Here::Here(Search& search, MPI_Comm from) : search_(search) {
   const std::lock_guard lock(Searches::all().mutex);
-  search_.inter_ = inter;
+  search_.from_ = from;
   Searches::all().here.push_back(&search_);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Open MPI does to make a communicator of an intercommunicator, a search for a number first, so that it
-// can be called off: where a rank is lost it is begun anew, or waits, for ever (quirk cid-retries).
+// What Open MPI does to make a communicator of an intercommunicator, or one that joins two worlds, a search
+// for a number first, so that it can be called off: where a rank is lost it is begun anew, or waits, for ever
+// (quirk cid-retries).
 #pragma once
 #include <mpi.h>
 
@@ -13,10 +14,10 @@ class Search {
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
-  // While it lives, those for what is made of `inter` are these, in whichever thread.
+  // While it lives, those for what is made of `from` are these, in whichever thread.
   class Here {
    public:
-    Here(Search& search, MPI_Comm inter);
+    Here(Search& search, MPI_Comm from);
     ~Here();
     Here(const Here&) = delete;
     Here& operator=(const Here&) = delete;
@@ -32,7 +33,7 @@ class Search {
  private:
   friend struct Searches;
 
-  MPI_Comm inter_ = MPI_COMM_NULL;
+  MPI_Comm from_ = MPI_COMM_NULL;
   const void* request_ = nullptr;    // of Open MPI, while it is under way
   const void* waits_for_ = nullptr;  // what its ranks exchange: another request of Open MPI
   bool called_off_ = false;

@@ -7,7 +7,8 @@
 // Ends when STOP_FILE exists. `objects`: the main thread makes and frees communicators, windows and files in
 // every iteration, also while the next world is being built.
 // EMPI_TEST_TRAP makes a joining rank 1 (or its only one) fail: before_init, after_init, in_window or
-// before_commit kill it there, abort_after_init lets rank 0 of the joiners call MPI_Abort, random_N after N
+// before_commit kill it there, in_connect rank 0 of the joiners
+// (killed_connecting.cpp), abort_after_init lets rank 0 of the joiners call MPI_Abort, random_N after N
 // ms unless it has committed by then, no_init lets all joiners sleep instead of coming; stop_after_init and
 // stop_in_window let them stand still there; abort_window has a joiner give the change up. Leavers with
 // stop_leaving stand still when they have committed, with stop_left after their MPI_Finalize. Of those that
