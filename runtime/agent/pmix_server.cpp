@@ -273,7 +273,7 @@ PmixServer::PmixServer(const std::string& folder, const std::string& host, const
   infos.add(PMIX_SERVER_RANK, pmix_rank_t{0}, PMIX_PROC_RANK);
   infos.add(PMIX_SERVER_TOOL_SUPPORT, false, PMIX_BOOL);
   const int status = [&] {
-    const NoDevices are_asked_for;
+    const NoDevices are_asked_for(NoDevices::Plugins::None);
     return PMIx_server_init(&upcall_table, infos.data(), infos.size());
   }();
   if (status != PMIX_SUCCESS)

@@ -27,7 +27,7 @@ bool goes_by_tcp() {
 template <class Initialise>
 int begin(Initialise initialise) {
   const int result = [&] {
-    const empi::NoDevices are_asked_for(goes_by_tcp());
+    const empi::NoDevices are_asked_for(empi::NoDevices::Plugins::AsEver, goes_by_tcp());
     return initialise();
   }();
   if (result != MPI_SUCCESS) return result;
