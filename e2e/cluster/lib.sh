@@ -54,9 +54,10 @@ wait_until() {
     # Who looks ten times a second keeps half a processor from what is waited for: a tenth of the time so far.
     pause=$(((${EPOCHREALTIME/[.,]/} - start) / 10))
     printf -v pause '0.%06d' $((pause < 100000 ? 100000 : pause > 500000 ? 500000 : pause))
-    sleep "$pause"
+    read -rt "$pause" -u "$silence" || true # sleep is a process for each look
   done
 }
+exec {silence}<> <(:) # nobody ever writes to it
 
 # Everything of one cluster, by its name; set by `use_cluster NAME`.
 use_cluster() {

@@ -36,6 +36,8 @@ kernel/keys/root_maxkeys 1000000
 kernel/keys/root_maxbytes 25000000
 SYSCTL
 mount --make-rshared /
+# crun knows both versions of control groups, but not one beside the other: a node has the one with the controllers.
+if mountpoint --quiet /sys/fs/cgroup/unified; then umount /sys/fs/cgroup/unified; fi
 
 hostname "$name"
 ip link set lo up
