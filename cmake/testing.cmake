@@ -4,8 +4,8 @@
 # ./dev bench starts. ./dev test builds what the chosen tests need: each says so in REQUIRED_FILES.
 #
 # Labels: `fast` takes less than a second, `waits` waits more than it computes, `computes` takes longer and does nothing
-# but compute (it may run beside the cases on the cluster, and take its time), `quiet` would take a busy machine for a slow program
-# (it runs when they are over), `long` is what only ./dev test long runs.
+# but compute (it may run beside the cases on the cluster, and take its time), `ranks` of these on several ranks of plain MPI, `quiet`
+# would take a busy machine for a slow program (it runs when they are over), `long` is what only ./dev test long runs.
 # What takes longer is in testing/slow.txt.
 
 # What each narrows in the ordinary build is in docs/HACKING.md; preset `full`, ./dev test full, has all of it.
@@ -62,7 +62,7 @@ function(empi_on_ranks program)
                      $<TARGET_FILE:${program}>)
     set_tests_properties(${case} PROPERTIES PROCESSORS 2)
     if(NOT arg_MAY_REVOKE)
-      set_tests_properties(${case} PROPERTIES LABELS computes)
+      set_tests_properties(${case} PROPERTIES LABELS "computes;ranks" TIMEOUT 900)  # as much as others leave it
     endif()
     if(arg_TIMEOUT)
       set_tests_properties(${case} PROPERTIES TIMEOUT ${arg_TIMEOUT})
@@ -150,7 +150,46 @@ function(empi_register_test name)
   endif()
   if(sanitizers)
     empi_register_sanitized(${name} ${sanitizers})
+    if(NOT EMPI_FULL_TESTS)
+      empi_keep_sources(${name} ${name} TRUE)
+      foreach(sanitizer IN LISTS sanitizers)
+        empi_keep_sources(${name} ${name}.${sanitizer} FALSE)
+      endforeach()
+    endif()
   endif()
+endfunction()
+
+# Of the sources of TEST, PROGRAM is compiled from those that have a case which it runs, and those that have none at all: cases run
+# with a sanitizer, or PLAIN without one.
+function(empi_keep_sources test program plain)
+  get_target_property(sources ${test} EMPI_TEST_SOURCES)
+  get_target_property(kept ${program} SOURCES)
+  foreach(source IN LISTS sources)
+    empi_cases_in(${source} cases)
+    set(runs FALSE)
+    foreach(case IN LISTS cases)
+      string(REGEX REPLACE "^[*]/|/[*]$" "" id "${case}")
+      if((${test}.${id} IN_LIST EMPI_SLOW_TESTS AND plain) OR NOT (${test}.${id} IN_LIST EMPI_SLOW_TESTS OR plain))
+        set(runs TRUE)
+      endif()
+    endforeach()
+    if(cases AND NOT runs)
+      list(REMOVE_ITEM kept ${source} ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+    endif()
+  endforeach()
+  if(kept)  # else nobody builds it
+    set_property(TARGET ${program} PROPERTY SOURCES ${kept})
+  endif()
+endfunction()
+
+# The cases of a source, as GoogleTest's filter has them: SUITE.CASE, and of a TEST_P */SUITE.CASE/*.
+function(empi_cases_in source out)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
+  file(READ ${source} text)
+  string(REGEX MATCHALL "\nTEST(_[FP])?\\([A-Za-z0-9_]+,[ \n]+[A-Za-z0-9_]+\\)" found "${text}")
+  list(TRANSFORM found REPLACE "^\nTEST_P\\(([A-Za-z0-9_]+),[ \n]+([A-Za-z0-9_]+)\\)" "*/\\1.\\2/*")
+  list(TRANSFORM found REPLACE "^\nTEST[_F]*\\(([A-Za-z0-9_]+),[ \n]+([A-Za-z0-9_]+)\\)" "\\1.\\2")
+  set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
 # A ctest case PREFIX.SUITE.CASE for each TEST in the sources of TEST, run by PROGRAM. They are read in the sources, so
@@ -163,21 +202,15 @@ function(empi_register_cases test program prefix labels environment)
   get_target_property(waits ${test} EMPI_WAITS)
   get_target_property(timed ${test} EMPI_TIMED)
   foreach(source IN LISTS sources)
-    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-    file(READ ${source} text)
-    string(REGEX MATCHALL "\nTEST(_[FP])?\\([A-Za-z0-9_]+,[ \n]+[A-Za-z0-9_]+\\)" found "${text}")
-    foreach(case IN LISTS found)
-      string(REGEX REPLACE "^\nTEST[_FP]*\\(([A-Za-z0-9_]+),[ \n]+([A-Za-z0-9_]+)\\)" "\\1.\\2" id "${case}")
+    empi_cases_in(${source} filters)
+    foreach(filter IN LISTS filters)
+      string(REGEX REPLACE "^[*]/|/[*]$" "" id "${filter}")
       set(is_plain FALSE)
       if(${test}.${id} IN_LIST EMPI_SLOW_TESTS)
         set(is_plain TRUE)
       endif()
       if((arg_ONLY_PLAIN AND NOT is_plain) OR (is_plain AND NOT prefix STREQUAL test AND NOT EMPI_FULL_TESTS))
         continue()
-      endif()
-      set(filter ${id})
-      if(case MATCHES "^\nTEST_P")
-        set(filter */${id}/*)
       endif()
       set(case_labels ${labels})
       set(case_environment ${environment})

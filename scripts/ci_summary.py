@@ -23,8 +23,9 @@ def objects(log):
 
 
 def runs(build):
-    """The tests of each run: the fast ones, what computes, what waits, what wants a quiet machine, and once more (scripts/inside_tests.sh)."""
-    files = (build / name for name in ("tests-fast.xml", "tests-beside.xml", "tests.xml", "tests-quiet.xml", "tests-again.xml"))
+    """The tests of each run: the fast ones, what computes, what waits, what wants a quiet machine, what runs beside it, and once more (scripts/inside_tests.sh)."""
+    names = ("tests-fast", "tests-beside", "tests", "tests-quiet", "tests-ranks", "tests-again")
+    files = (build / f"{name}.xml" for name in names)
     return [list(ET.parse(junit).getroot().iter("testcase")) for junit in files if junit.exists()]
 
 

@@ -64,16 +64,18 @@ guess_costs() { # FOLDER
 
 # All of them, with the cases on a cluster beside (scripts/test.sh). What only computes begins at once, on the cores that the others
 # leave, and may go on to the end. What waits for others would notice cases that run beside each other, and they it: it begins when
-# each cluster has one case at a time. What wants a quiet machine (label `quiet`) begins when the cases are over.
+# each cluster has one case at a time. What wants a quiet machine (label `quiet`) begins when the cases are over, and leaves half of it:
+# that is for what computes on several ranks (label `ranks`), as long as nobody else wants it.
 run_all_tests() { # ARGUMENTS of ctest
   local status=0 checks='' early=false failed=$PWD/Testing/Temporary/LastTestsFailed.log cores until=$((SECONDS + 5400))
-  beside='' waiting='' # for the trap, too
+  beside='' waiting='' ranks='' # for the trap, too
   cores=$(nproc)
   trap end_lanes EXIT
-  rm -rf tests*.xml tests-fast*.txt "$failed" {beside,quiet}/Testing/Temporary/LastTestsFailed.log
+  rm -rf tests*.xml tests-fast*.txt "$failed" {beside,quiet,ranks}/Testing/Temporary/LastTestsFailed.log
   begin_checks
   make_lane beside
   make_lane quiet
+  make_lane ranks
   ctest -N | sed -n 's/^ *Test *#\([0-9]*\): /\1:/p' >beside/numbers
   say "built; what computes, and what waits, runs beside the rest, and is told of at the end (build/$preset/beside.log, waiting.log)"
   in_lane nice -n 15 bash "$project/scripts/tests_beside.sh" "$@" >beside.log 2>&1 &
@@ -91,13 +93,19 @@ run_all_tests() { # ARGUMENTS of ctest
   finish_checks || worst $? # ./dev in tests would wait for it
   # Where nobody has told that cases are alone, all of them are over, and what waits has just begun.
   $early || finish_waiting
+  in_lane setsid bash -c "$steps_aside" bash "${run[@]}" "$PWD/tests-ranks.xml" --test-dir ranks --parallel "$cores" \
+    --label-regex '^ranks$' "$@" >ranks.log 2>&1 &
+  ranks=$!
   "${run[@]}" "$PWD/tests-quiet.xml" --test-dir quiet --parallel $((8 * cores)) --label-regex '^quiet$' "$@" || worst $?
   say 'waiting for what computes or waits'
   finish_waiting
   wait "$beside" || worst $?
   beside=''
   cat beside.log
-  cat {beside,quiet}/Testing/Temporary/LastTestsFailed.log >>"$failed" 2>/dev/null || true
+  wait "$ranks" || worst $?
+  ranks=''
+  cat ranks.log
+  cat {beside,quiet,ranks}/Testing/Temporary/LastTestsFailed.log >>"$failed" 2>/dev/null || true
   # Few: once more, alone (e2e/cases/run.sh does the same).
   if [[ $status == "$tests_failed" && -s $failed && $(wc -l <"$failed") -le ${EMPI_ONCE_MORE:-0} ]]; then
     say "failed, and tried once more: $(cut -d: -f2 <"$failed" | paste -sd ' ')"
@@ -121,9 +129,13 @@ make_lane() { # NAME
   costs_known "$1" || guess_costs "$1"
 }
 in_lane() { exec env --default-signal=INT,QUIT "$@"; } # in the background, where it would ignore Ctrl-C
+# A session of its own, whose share is the least where the kernel shares the processors among sessions, and that leaves them at once
+# to whoever wakes up.
+# shellcheck disable=SC2016  # of the shell in there
+steps_aside='{ echo 19 >/proc/self/autogroup; chrt --idle --pid 0 $$; } >/dev/null 2>&1 || true; exec nice -n 19 "$@"'
 end_lanes() {
   local lane
-  for lane in beside waiting; do
+  for lane in beside waiting ranks; do
     [[ -n ${!lane:-} ]] || continue
     { pkill -INT -P "${!lane}"; kill -INT "${!lane}"; } 2>/dev/null || true
     cat "$lane.log"

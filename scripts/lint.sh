@@ -12,7 +12,7 @@ Usage: ./dev lint              formatting, shell scripts, layering, names: half 
        ./dev lint --changed    of the shell scripts those that changed lately or source what did, and clang-tidy on the
                                sources that changed, newest first, for EMPI_LINT_SECONDS (300):
                                since EMPI_LINT_BASE (a commit), else since this branch left the main one of origin,
-                               else within the day before the last commit
+                               else within the four hours before the last commit
        ./dev lint --all        and clang-tidy on every source (an hour on two cores the first time, then what has
                                changed since; --tidy is the same)
 USAGE
@@ -269,7 +269,7 @@ long_files() {
 }
 
 # The commit since which sources count as changed. A clone on which nothing was done since the last landing knows of
-# that by the time only: what lands comes in a day's work.
+# that by the time only: what lands comes in an afternoon's work.
 lint_base() {
   local base
   if [[ -n ${EMPI_LINT_BASE:-} ]]; then
@@ -282,7 +282,7 @@ lint_base() {
     echo "$base"
     return
   fi
-  base=$(git rev-list -1 --before="$(($(git log -1 --format=%ct) - 86400))" HEAD)
+  base=$(git rev-list -1 --before="$(($(git log -1 --format=%ct) - 14400))" HEAD)
   if [[ -n $base ]]; then echo "$base"; else git rev-list --max-parents=0 HEAD | tail -n 1; fi
 }
 

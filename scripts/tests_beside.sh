@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What only computes, of all tests: cases of less than a second a program at a time, then the longer ones, by a ctest that has
-# its logs in beside/. Called in a build folder by inside_tests.sh. Status 8, which is ctest's: some have failed, beside/ says
-# which, as ctest does; anything else: not all have run.
+# What only computes, of all tests but those on several ranks: cases of less than a second a program at a time, then the longer ones,
+# by a ctest that has its logs in beside/. Called in a build folder by inside_tests.sh. Status 8, which is ctest's: some have failed,
+# beside/ says which, as ctest does; anything else: not all have run.
 # beside/numbers has NUMBER:NAME of all tests.
 # Usage: tests_beside.sh [ARGUMENTS of ctest]
 set -euo pipefail
@@ -18,6 +18,6 @@ if [[ $# == 0 ]]; then
   [[ $status == 0 || $status == 8 ]] || exit "$status"
 fi
 ctest --test-dir beside --output-on-failure --timeout 300 --output-junit "$PWD/tests-beside.xml" --parallel $(($(nproc) + 1)) \
-  --label-regex '^(computes|fast)$' --exclude-from-file "$PWD/tests-fast.txt" "$@" || status=$?
+  --label-regex '^(computes|fast)$' --label-exclude '^ranks$' --exclude-from-file "$PWD/tests-fast.txt" "$@" || status=$?
 awk -F : 'NR == FNR { failed[$1]; next } $2 in failed' tests-fast-failed.txt beside/numbers >>beside/Testing/Temporary/LastTestsFailed.log
 exit "$status"
