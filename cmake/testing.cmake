@@ -48,7 +48,7 @@ function(empi_test_programs)
 endfunction()
 
 # empi_on_ranks(PROGRAM RANKS... [MAY_REVOKE] [TIMEOUT SECONDS]): a test of plain MPI, without the agent, on each of these
-# numbers of ranks: ctest cases PROGRAM.ranksN. MAY_REVOKE: a communicator, for Open MPI with fault tolerance.
+# numbers of ranks: ctest cases PROGRAM.ranksN. MAY_REVOKE: a communicator, for Open MPI with fault tolerance; TIMEOUT is for these.
 function(empi_on_ranks program)
   cmake_parse_arguments(arg "MAY_REVOKE" "TIMEOUT" "" ${ARGN})
   set(tolerant)
@@ -61,11 +61,11 @@ function(empi_on_ranks program)
              COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca btl self,sm ${tolerant} -n ${ranks}
                      $<TARGET_FILE:${program}>)
     set_tests_properties(${case} PROPERTIES PROCESSORS 2)
-    if(NOT arg_MAY_REVOKE)
-      set_tests_properties(${case} PROPERTIES LABELS "computes;ranks" TIMEOUT 900)  # as much as others leave it
-    endif()
     if(arg_TIMEOUT)
       set_tests_properties(${case} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+    endif()
+    if(NOT arg_MAY_REVOKE)
+      set_tests_properties(${case} PROPERTIES LABELS "computes;ranks" TIMEOUT 900)  # it has what others leave
     endif()
     if(arg_MAY_REVOKE)  # where ranks may be lost mpiexec does not say that one has crashed
       set_tests_properties(${case} PROPERTIES PASS_REGULAR_EXPRESSION "PASSED  \\]" FAIL_REGULAR_EXPRESSION "FAILED  \\]|Caught signal")
@@ -150,7 +150,7 @@ function(empi_register_test name)
   endif()
   if(sanitizers)
     empi_register_sanitized(${name} ${sanitizers})
-    if(NOT EMPI_FULL_TESTS)
+    if(NOT EMPI_FULL_TESTS AND CMAKE_UNITY_BUILD)  # clang-tidy and editors, which ask preset apart, know all sources
       empi_keep_sources(${name} ${name} TRUE)
       foreach(sanitizer IN LISTS sanitizers)
         empi_keep_sources(${name} ${name}.${sanitizer} FALSE)

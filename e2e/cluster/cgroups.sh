@@ -3,8 +3,8 @@
 # The control groups of a cluster, on both versions: empi-NAME, and in it one parent per node under which its
 # kubelet keeps the pods. Runs on the host and inside. Sourced.
 
-# The mount points of the hierarchies (version 1: one for each controller, and perhaps an empty version 2 that
-# runc uses all the same; version 2: the one).
+# The mount points of the hierarchies (version 1: one for each controller, and perhaps an empty version 2, which
+# nodes do not see; version 2: the one).
 cgroup_hierarchies() {
   if [[ -e /sys/fs/cgroup/cgroup.controllers ]]; then
     echo /sys/fs/cgroup

@@ -3,11 +3,11 @@
 // of Open MPI's sockets has something. By itself Open MPI goes from transport to transport for ever and gives
 // way after each pass, to ranks that do the same.
 //
-// Only in calls of the program that may block: who looks by himself (MPI_Test) computes between two looks.
-// And not at once, for to sleep and be woken takes longer than most messages do. A thread sleeps for an
-// eighth of what it has waited for so far, since something came last, and for 1 ms at most: of what other
-// ranks of the pod send through memory, and of what another thread of the process has received, no socket
-// tells.
+// Only in calls of the program that may block, and in helper threads that make a world: who looks by himself
+// (MPI_Test) computes between two looks. And not at once, for to sleep and be woken takes longer than most
+// messages do. A thread sleeps for an eighth of what it has waited for so far, since something came last, and
+// for 1 ms at most: of what other ranks of the pod send through memory, and of what another thread of the
+// process has received, no socket tells.
 #pragma once
 
 namespace empi::rank {
