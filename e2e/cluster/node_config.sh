@@ -28,7 +28,7 @@ JSON
   mkdir -p "$folder/cni-bin"
   ln -sf /usr/lib/cni/* "$folder/cni-bin/"
   if [[ $cni == calico ]]; then ln -sf "$(program_folder calico)/calico" "$folder/cni-bin/"; fi
-  # restrict_oom_score_adj: some sandboxes may not lower it. crun makes a container in a fifth of the processor time of runc.
+  # restrict_oom_score_adj: some sandboxes may not lower it. crun takes less processor time than runc does.
   cat >"$folder/containerd.toml" <<TOML
 version = 2
 root = "$folder/containerd"

@@ -46,7 +46,7 @@ expect 'it may not write jobs as a whole' may_not update elasticmpijobs
 expect 'it may not enter pods' may_not create pods --subresource=exec
 
 metrics() { api "/api/v1/namespaces/$system/pods/$(leader):8080/proxy/metrics"; }
-no_shell() { ! said=$(kubectl --namespace "$system" exec "$(leader)" -- /bin/sh -c true 2>&1) && [[ ${said,,} == *'no such file'* ]]; } # runc and crun say it
+no_shell() { ! said=$(kubectl --namespace "$system" exec "$(leader)" -- /bin/sh -c true 2>&1) && [[ ${said,,} == *'no such file'* ]]; } # crun writes it with a capital
 expect 'its image has no shell' no_shell
 leads() { metrics | grep '^empi_operator_leader 1$' >/dev/null; }
 within 10 'the leader says so in its metrics' leads
