@@ -376,20 +376,35 @@ status() {
   fi
 }
 
-load() {
+load() { # NAMES and FILES
   [[ $# -gt 0 ]] || die 'e2e: load wants images: names of ./dev images, or docker-archive files'
   need_cluster
-  local image file
+  local image file built_archives=() other_archives=()
   for image in "$@"; do
     file=$image
     [[ $image == */* || $image == *.tar ]] || file=$project/build/images/$image.tar
     [[ -e $file ]] || die "e2e: there is no $file: ./dev images $image makes the images of this project"
-    # Where it is visible for the nodes.
-    ln -f "$file" "$state/load.tar" 2>/dev/null || cp "$file" "$state/load.tar"
-    in_cluster bash "$project/e2e/cluster/ctl.sh" "$cluster" load "$inside_state/load.tar" || exit 1
-    rm -f "$state/load.tar"
-    say "loaded $image"
+    if [[ $file == "$image" ]]; then other_archives+=("$file"); else built_archives+=("$file"); fi
   done
+  # Those of ./dev images have their base in common.
+  if [[ ${#built_archives[@]} -gt 1 ]]; then
+    rm -f "$state/load.tar" # of a load that was stopped: it may be a link to an image
+    in_cluster python3 "$project/e2e/cluster/join_archives.py" "$inside_state/load.tar" "${built_archives[@]}" || exit 1
+    load_into_nodes
+  else
+    other_archives=("${built_archives[@]}" "${other_archives[@]}")
+  fi
+  for file in "${other_archives[@]}"; do
+    # Where it is visible for the nodes.
+    ln -f "$file" "$state/load.tar" 2>/dev/null || cp --remove-destination "$file" "$state/load.tar"
+    load_into_nodes
+  done
+  say "loaded $*"
+}
+
+load_into_nodes() {
+  in_cluster bash "$project/e2e/cluster/ctl.sh" "$cluster" load "$inside_state/load.tar" || exit 1
+  rm -f "$state/load.tar"
 }
 
 logs() {
