@@ -8,6 +8,7 @@
 
 #include <fstream>
 #include <functional>
+#include <mutex>
 #include <thread>
 
 #include "runtime/base/bounded_http.hpp"
@@ -201,9 +202,10 @@ TEST_F(Sidecar, LearnsEpochAndChangesFromTheLead) {
 
 // The lead keeps hundreds of windows; each second only those are wanted that came since.
 TEST_F(Sidecar, AsksTheLeadOnceASecondAndForNewWindowsOnly) {
-  constexpr std::int64_t kFirst = 1000, kKept = 500;
-  std::atomic<int> looks = 0, others = 0, most_again = 0;
-  std::atomic<std::int64_t> newest = kFirst + kKept;
+  constexpr std::int64_t kNothing = -1, kFirst = 1000, kKept = 500;
+  std::atomic<int> looks_again = 0, others = 0, most_again = 0;
+  std::mutex mutex;  // an answer may still be made when the next question is there
+  std::int64_t newest = kFirst + kKept, last_since = kNothing;
   httplib::Server agent;
   agent.set_pre_routing_handler([&](const auto& request, auto&) {
     if (request.path != paths::kReport) ++others;
@@ -213,6 +215,10 @@ TEST_F(Sidecar, AsksTheLeadOnceASecondAndForNewWindowsOnly) {
     Report report;
     report.view.membership = {{1}, {{.uid = "uid-0", .name = "tsunami-w-0", .address = "", .nspace = ""}}};
     const std::int64_t since = std::stoll(request.get_param_value("since"));
+    const std::lock_guard lock(mutex);
+    // A window ends between two looks. An answer that came too late, as on a busy machine, was none.
+    if (since != last_since) ++newest;
+    last_since = since;
     for (std::int64_t index = std::max(since + 1, kFirst); index <= newest; ++index) {
       WindowSample window;
       window.index = index;
@@ -221,9 +227,10 @@ TEST_F(Sidecar, AsksTheLeadOnceASecondAndForNewWindowsOnly) {
       window.ranks = window.pods = 1;
       report.windows.push_back(window);
     }
-    const int count = static_cast<int>(report.windows.size());
-    if (looks++ > 0) most_again = std::max<int>(most_again, count);
-    ++newest;  // a window ends between two looks
+    if (since != kNothing) {
+      most_again = std::max<int>(most_again, static_cast<int>(report.windows.size()));
+      ++looks_again;
+    }
     answer.set_content(json(report).dump(), "application/json");
   });
   const int port = agent.bind_to_any_port("127.0.0.1");
@@ -235,7 +242,7 @@ TEST_F(Sidecar, AsksTheLeadOnceASecondAndForNewWindowsOnly) {
                                  variable(names::kAgentPort, std::to_string(port))}));
     httplib::Client client("127.0.0.1", port_in(sidecar.line(kPatience)));
     client.set_read_timeout(kPatience);
-    eventually("it has looked some times", [&] { return looks >= 8 || others >= 8; });
+    eventually("it has looked some times", [&] { return looks_again >= 7 || others >= 8; });
     EXPECT_EQ(others, 0) << "one question says all";
     EXPECT_GE(most_again, 2) << "the newest may still lack pods: it is asked for again";
     EXPECT_LE(most_again, 2);
