@@ -71,5 +71,5 @@ ends later Succeeded 60
 started() { value "$1" '.status.startTime'; }
 # shellcheck disable=SC2016
 expect 'the more important one has started first' test ! "$(started first)" '>' "$(started later)"
-all_accounted() { [[ $(operator_log | sed -n 's|.*: Accounting: ||p' | grep -c "; namespace=$namespace ") == 5 ]]; }
+all_accounted() { [[ $(operator_log all | sed -n 's|.*: Accounting: ||p' | grep -c "; namespace=$namespace ") == 5 ]]; }
 within 20 'each of the five has a line in the accounts' all_accounted

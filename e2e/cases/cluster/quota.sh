@@ -32,4 +32,4 @@ bound 6
 within 60 'one of them starts' job_is first '.status.state == "Running"'
 expect 'the other one waits' barred second 'needs 2 workers'
 expect 'and nobody is shrunk' job_is wide '.status.joinedReplicas == 4'
-expect 'nothing was refused by the API server' test -z "$(operator_log | grep "$namespace/.*403" || true)"
+expect 'nothing was refused by the API server' test -z "$(operator_log all | grep "$namespace/.*403" || true)"

@@ -23,10 +23,14 @@ crashes() {
     END { print crashed + 0 }' <(echo "$1") <(echo "$2")
 }
 
-operator_log() {
-  local pod
+# With `all` also of a container before the present one: an operator that lost its lease is started anew.
+operator_log() { # [all]
+  local pod which containers=('')
+  [[ ${1:-} != all ]] || containers=('&previous=true' '')
   for pod in $(operator_pods); do
-    api "/api/v1/namespaces/$system/pods/$pod/log?sinceTime=$log_from" --max-time 60 2>/dev/null || true # of one that begins there is none
+    for which in "${containers[@]}"; do
+      api "/api/v1/namespaces/$system/pods/$pod/log?sinceTime=$log_from$which" --max-time 60 2>/dev/null || true # of one that begins there is none
+    done
   done
 }
 
@@ -66,5 +70,5 @@ case_check() {
 case_show() {
   kubectl -n "$namespace" get elasticmpijobs -o json 2>/dev/null | jq -c '.items[] | {name: .metadata.name, spec: .spec.worker.replicas, status}' >&2
   say 'the last lines of the operator:'
-  operator_log | tail -n 40 >&2
+  operator_log all | tail -n 40 >&2
 }
