@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs cases against the cluster of $KUBECONFIG, one line each: case NAME ok|FAILED|skipped|unsteady SECONDS
 # Cases in namespaces of their own run EMPI_CASES_AT_ONCE (3) at a time. Afterwards, one after the other, run those that
-# stop, replace or cut what the others need: they say `# alone: WHY` below their third line, and `# long: WHY` when they
-# are to begin early. At the end, if no more than EMPI_ONCE_MORE (0) have failed, they are tried once more, alone:
-# `unsteady` is one that ends well then. EMPI_CASE_CLAIMS is a folder in which this and the same on another cluster say
-# which cases each has taken.
+# stop, replace or cut what the others need: they say `# alone: WHY` below their third line. Of either kind those that say
+# `# long: WHY` begin first, so that none of them runs when all others are over. At the end, if no more than EMPI_ONCE_MORE (0)
+# have failed, they are tried once more, alone: `unsteady` is one that ends well then. EMPI_CASE_CLAIMS is a folder in which
+# this and the same on another cluster say which cases each has taken.
 # Usage: run.sh FOLDER [CASE...] | list      (through ./dev e2e)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/$1"
@@ -73,16 +73,14 @@ finish_one() { # [WELL]: what a case is that has ended well
 says() { sed -n '4,7p' "$2.sh" | grep -q "^# $1: "; } # alone|long CASE
 take() { [[ -z ${EMPI_CASE_CLAIMS:-} ]] || mkdir "$EMPI_CASE_CLAIMS/$1" 2>/dev/null; } # CASE: unless somebody has
 
-alone=() together=() long=()
+alone=() together=() long_alone=() long_together=()
 for name in "$@"; do
-  if says long "$name"; then
-    long+=("$name")
-  elif says alone "$name"; then
-    alone+=("$name")
-  else
-    together+=("$name")
-  fi
+  kind=$(says alone "$name" && echo alone || echo together)
+  ! says long "$name" || kind=long_$kind
+  declare -n of_kind=$kind
+  of_kind+=("$name")
 done
+together=("${long_together[@]}" "${together[@]}") alone=("${long_alone[@]}" "${alone[@]}")
 # What is in a shared log may be the doing of any of them (lib/log.sh).
 export EMPI_CASES_BESIDE="${together[*]}"
 for name in "${together[@]}"; do
@@ -95,7 +93,7 @@ if [[ -n ${EMPI_CASE_CLAIMS:-} ]]; then # where no cluster runs cases beside eac
   [[ -n $(compgen -G "$EMPI_CASE_CLAIMS/.together-*") ]] || touch "$EMPI_CASE_CLAIMS/.alone"
 fi
 EMPI_CASES_BESIDE=
-for name in "${long[@]}" "${alone[@]}"; do
+for name in "${alone[@]}"; do
   take "$name" || continue
   begin "$name"
   finish_one

@@ -21,10 +21,11 @@ CASES = {
     "by_itself": "#!\n#\n#\n# alone: it stops others\n[[ -e $EMPI_CASE_CLAIMS/.alone ]]",
     "not_yet": "#!\n#\n#\n# alone: it stops others\n[[ ! -e $EMPI_CASE_CLAIMS/.alone ]]",
     "late": "#!\n#\n#\n# alone: it stops others\n# long: it takes its time",
+    "late_beside": "#!\n#\n#\n# long: it takes its time",
 }
 
 
-def run(names, once_more, claimed=(), together=("one",)):
+def run(names, once_more, claimed=(), together=("one",), **settings):
     """Status, output and what the summary says of it; another cluster has CLAIMED some of the cases. This one is `one`; those that
     run cases beside each other are TOGETHER."""
     with tempfile.TemporaryDirectory() as folder:
@@ -39,7 +40,7 @@ def run(names, once_more, claimed=(), together=("one",)):
             (claims / name).mkdir()
         for cluster in together:
             (claims / f".together-{cluster}").touch()
-        environment = {**os.environ, "EMPI_CLUSTER": "one", "EMPI_ONCE_MORE": once_more, "EMPI_CASE_CLAIMS": str(claims)}
+        environment = {**os.environ, "EMPI_CLUSTER": "one", "EMPI_ONCE_MORE": once_more, "EMPI_CASE_CLAIMS": str(claims), **settings}
         ended = subprocess.run(["bash", cases / "run.sh", "some"], env=environment, text=True, timeout=60,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         log = pathlib.Path(folder) / "log"
@@ -71,9 +72,9 @@ expect("nor is any, unless told so", status == 1 and said.count("case busy ") ==
 status, said, _ = run(["good"], "many")
 expect("a number is refused that is none", status == 2 and "no number from 0 to 9" in said, said)
 
-status, said, _ = run(["after", "good", "late"], "")
-expect("a long case is the first of those that run alone",
-       [line.split()[1] for line in said.splitlines() if line.startswith("case ")] == ["good", "late", "after"], said)
+status, said, _ = run(["after", "good", "late", "late_beside"], "", EMPI_CASES_AT_ONCE="1")
+expect("a long case is the first of its kind",
+       [line.split()[1] for line in said.splitlines() if line.startswith("case ")] == ["late_beside", "good", "late", "after"], said)
 status, said, summary = run(["after", "good", "late"], "", claimed=["good", "late"])
 expect("what another cluster has taken is left to it", status == 0 and "case after ok" in said and "1 cases, 0 failed" in summary, said)
 status, said, _ = run(["by_itself", "beside"], "")

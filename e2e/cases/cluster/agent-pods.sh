@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # the images run as plain pods under Pod Security restricted: a Jacobi job starts, grows, shrinks (its lead leaves), ends
 # images: runtime sidecar jacobi
+# long: for a minute
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/case.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/case.sh"

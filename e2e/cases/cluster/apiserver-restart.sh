@@ -3,6 +3,7 @@
 # while the API server is away programs run on; afterwards the operator goes on without help
 # images: operator runtime jacobi
 # alone: it stops the API server
+# long: for a minute
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

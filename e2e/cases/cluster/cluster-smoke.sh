@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # the test cluster is a real one: pods, logs, exec, services, DNS; nodes lose their wire and their power and return
 # alone: it cuts the wire of a node, and the power of another
+# long: for a minute
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/case.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/case.sh"

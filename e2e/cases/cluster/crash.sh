@@ -3,6 +3,7 @@
 # an operator that dies in front of every few writes brings a job through start, grow, shrink and end all the same
 # images: operator runtime jacobi
 # alone: it stops the operator
+# long: for a minute
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

@@ -3,6 +3,7 @@
 # a deleted worker is replaced, or left out, or ends the job in words: in every phase, never a hang
 # images: operator runtime jacobi
 # alone: its jobs run as long as its changes take
+# long: for a minute
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

@@ -3,6 +3,7 @@
 # a node whose wire is cut costs the job its worker: it starts again elsewhere, and the lost ranks are dead
 # images: operator runtime jacobi
 # alone: it cuts the wire of a node
+# long: for a minute
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

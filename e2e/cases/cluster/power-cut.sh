@@ -3,6 +3,7 @@
 # a node that loses its power costs the job its worker: it starts again elsewhere
 # images: operator runtime jacobi
 # alone: it cuts the power of a node
+# long: for a minute
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

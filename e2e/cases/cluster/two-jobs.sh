@@ -3,6 +3,7 @@
 # two jobs share a full cluster: the second starts smaller, and grows when the first gives room
 # images: operator runtime jacobi
 # alone: it fills the nodes
+# long: for a minute
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"

@@ -3,6 +3,7 @@
 # a grow takes the room there is and the rest when it comes; one that finds none is rolled back, and not tried again and again
 # images: operator runtime jacobi
 # alone: it fills the nodes
+# long: for a minute
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
