@@ -15,8 +15,8 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DI
 file(STRINGS ${CMAKE_SOURCE_DIR}/cmake/testing/slow.txt EMPI_SLOW_TESTS REGEX "^[0-9]")
 list(TRANSFORM EMPI_SLOW_TESTS REPLACE "^[0-9]+ " "")
 
-# PROCESSORS of a test that measures: half of the room, which is for four tests a core; of their own lane in ./dev test a quarter
-# (scripts/inside_tests.sh).
+# PROCESSORS of a test that measures: half of the room, which is for four tests a core; of their own lane in ./dev test less than a
+# quarter (scripts/inside_tests.sh).
 cmake_host_system_information(RESULT empi_cores QUERY NUMBER_OF_LOGICAL_CORES)
 math(EXPR EMPI_MEASURES "2 * ${empi_cores}")
 

@@ -64,10 +64,10 @@ guess_costs() { # FOLDER
 
 # All of them, with the cases on a cluster beside (scripts/test.sh). What only computes begins at once, on the cores that the others
 # leave, and may go on to the end. What waits for others would notice cases that run beside each other, and they it: it begins when
-# each cluster has one case at a time. What wants a quiet machine (label `quiet`) begins when the cases are over, and leaves half of it:
-# that is for what computes on several ranks (label `ranks`), as long as nobody else wants it.
+# each cluster has one case at a time. What computes on several ranks (label `ranks`) steps aside for all others; it begins when what
+# only computes is over. What wants a quiet machine (label `quiet`) begins when the cases are over, and leaves half of it to those two.
 run_all_tests() { # ARGUMENTS of ctest
-  local status=0 checks='' early=false failed=$PWD/Testing/Temporary/LastTestsFailed.log cores until=$((SECONDS + 5400))
+  local status=0 checks='' failed=$PWD/Testing/Temporary/LastTestsFailed.log cores until=$((SECONDS + 5400))
   beside='' waiting='' ranks='' # for the trap, too
   cores=$(nproc)
   trap end_lanes EXIT
@@ -81,22 +81,23 @@ run_all_tests() { # ARGUMENTS of ctest
   in_lane nice -n 15 bash "$project/scripts/tests_beside.sh" "$@" >beside.log 2>&1 &
   beside=$!
   cases_are_over || say 'waiting for the cases on the cluster'
-  until [[ -e ${EMPI_CASES_ALONE:-} ]] || cases_are_over; do
+  while true; do
+    # Where nobody has told that cases are alone, what waits runs before what wants a quiet machine.
+    if cases_are_over; then
+      if [[ -z $waiting ]]; then
+        begin_waiting "$@"
+        finish_waiting
+      fi
+      break
+    fi
+    [[ -n $waiting || ! -e ${EMPI_CASES_ALONE:-} ]] || begin_waiting "$@"
+    [[ -n $ranks ]] || kill -0 "$beside" 2>/dev/null || begin_ranks "$@"
     [[ $SECONDS -lt $until ]] || die 'the cases on the cluster have not ended after 90 minutes'
     sleep 1
   done
-  if ! cases_are_over; then early=true; fi
-  session_nice 0
-  in_lane "${run[@]}" "$PWD/tests.xml" --parallel $((3 * cores)) --label-exclude '^(long|computes|fast|quiet)$' "$@" >waiting.log 2>&1 &
-  waiting=$!
-  flock --shared --wait 5400 "$EMPI_BUSY_LOCK" true || die 'the cases on the cluster have not ended after 90 minutes'
   finish_checks || worst $? # ./dev in tests would wait for it
-  # Where nobody has told that cases are alone, all of them are over, and what waits has just begun.
-  $early || finish_waiting
-  in_lane setsid bash -c "$steps_aside" bash "${run[@]}" "$PWD/tests-ranks.xml" --test-dir ranks --parallel "$cores" \
-    --label-regex '^ranks$' "$@" >ranks.log 2>&1 &
-  ranks=$!
-  "${run[@]}" "$PWD/tests-quiet.xml" --test-dir quiet --parallel $((8 * cores)) --label-regex '^quiet$' "$@" || worst $?
+  [[ -n $ranks ]] || begin_ranks "$@"
+  "${run[@]}" "$PWD/tests-quiet.xml" --test-dir quiet --parallel $((9 * cores)) --label-regex '^quiet$' "$@" || worst $?
   say 'waiting for what computes or waits'
   finish_waiting
   wait "$beside" || worst $?
@@ -113,6 +114,16 @@ run_all_tests() { # ARGUMENTS of ctest
     "${run[@]}" "$PWD/tests-again.xml" --rerun-failed || status=$?
   fi
   return "$status"
+}
+begin_waiting() { # ARGUMENTS of ctest
+  session_nice 0
+  in_lane "${run[@]}" "$PWD/tests.xml" --parallel $((3 * cores)) --label-exclude '^(long|computes|fast|quiet)$' "$@" >waiting.log 2>&1 &
+  waiting=$!
+}
+begin_ranks() { # ARGUMENTS of ctest
+  in_lane setsid bash -c "$steps_aside" bash "${run[@]}" "$PWD/tests-ranks.xml" --test-dir ranks --parallel "$cores" \
+    --label-regex '^ranks$' "$@" >ranks.log 2>&1 &
+  ranks=$!
 }
 finish_waiting() {
   [[ -n $waiting ]] || return 0

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """./dev test without a choice (scripts/inside_tests.sh): each test once, what waits when no cases run beside each other, what
-wants a quiet machine when all are over, and whoever fails is known, once more where few do. The tests are a script of our own; ctest is the real one."""
+wants a quiet machine when all are over, what computes on several ranks when nobody else only computes, and whoever fails is known,
+once more where few do. The tests are a script of our own; ctest is the real one."""
 import fcntl
 import os
 import pathlib
@@ -132,6 +133,23 @@ class AllTests(unittest.TestCase):
         self.wait_until("what waits has run", lambda: "C.Waits after" in self.runs())
         self.assertIsNone(process.poll())
         os.killpg(process.pid, signal.SIGINT)  # as a terminal's Ctrl-C
+        self.assertNotEqual(process.wait(PATIENCE), 0)
+        self.wait_until("all are gone", lambda: not self.of_this_session(process.pid))
+
+    def test_what_computes_on_several_ranks_begins_when_what_only_computes_is_over(self):
+        process = self.start({"A.Fast": "fast", "B.Computes": "computes", "C.Waits": "waits", "E.OnRanks": "computes;ranks"})
+        self.wait_until("it has run", lambda: "E.OnRanks beside" in self.runs())
+        self.assertEqual(self.runs(), ["A.Fast beside", "B.Computes beside", "E.OnRanks beside"])
+        self.cases_end()
+        self.assertEqual(process.wait(PATIENCE), 0, self.said())
+        self.assertEqual(self.runs()[3:], ["C.Waits after"])
+
+    def test_what_computes_on_several_ranks_begins_at_the_latest_with_what_wants_a_quiet_machine(self):
+        process = self.start({"B.Stays": "computes", "D.Stays": "quiet", "E.OnRanks": "computes;ranks"})
+        self.wait_until("what computes runs", lambda: "B.Stays beside" in self.runs())
+        self.cases_end()
+        self.wait_until("all have begun", lambda: sorted(self.runs()[1:]) == ["D.Stays after", "E.OnRanks after"])
+        os.killpg(process.pid, signal.SIGINT)
         self.assertNotEqual(process.wait(PATIENCE), 0)
         self.wait_until("all are gone", lambda: not self.of_this_session(process.pid))
 
