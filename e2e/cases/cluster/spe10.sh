@@ -3,7 +3,6 @@
 # an oil reservoir starts on all its workers, is made smaller by policy efficiency, and produces what a fixed size does
 # images: operator runtime spe10
 # alone: it measures
-# long: for a minute
 set -euo pipefail
 # shellcheck source=e2e/cases/cluster/lib/operator.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/operator.sh"
