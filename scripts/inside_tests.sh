@@ -81,20 +81,17 @@ run_all_tests() { # ARGUMENTS of ctest
   in_lane nice -n 15 bash "$project/scripts/tests_beside.sh" "$@" >beside.log 2>&1 &
   beside=$!
   cases_are_over || say 'waiting for the cases on the cluster'
-  while true; do
-    # Where nobody has told that cases are alone, what waits runs before what wants a quiet machine.
-    if cases_are_over; then
-      if [[ -z $waiting ]]; then
-        begin_waiting "$@"
-        finish_waiting
-      fi
-      break
-    fi
+  until cases_are_over; do
     [[ -n $waiting || ! -e ${EMPI_CASES_ALONE:-} ]] || begin_waiting "$@"
     [[ -n $ranks ]] || kill -0 "$beside" 2>/dev/null || begin_ranks "$@"
     [[ $SECONDS -lt $until ]] || die 'the cases on the cluster have not ended after 90 minutes'
     sleep 1
   done
+  # Where nobody has told that cases are alone, what waits runs before what wants a quiet machine.
+  [[ -n $waiting ]] || {
+    begin_waiting "$@"
+    finish_waiting
+  }
   finish_checks || worst $? # ./dev in tests would wait for it
   [[ -n $ranks ]] || begin_ranks "$@"
   "${run[@]}" "$PWD/tests-quiet.xml" --test-dir quiet --parallel $((9 * cores)) --label-regex '^quiet$' "$@" || worst $?
